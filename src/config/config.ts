@@ -1,0 +1,41 @@
+import type { AgentParams } from "../agents/params.ts";
+import type { FailoverParams, GroupParams, PolicyParams } from "../routing/params.ts";
+
+export interface ListenAddress {
+  readonly protocol: "udp" | "tcp" | "tls";
+  /** Numeric address; IPv6 without brackets. */
+  readonly address: string;
+  readonly port: number;
+}
+
+export interface SignallingConfig {
+  readonly engine: "embedded" | "drachtio";
+  /** Where the embedded engine runs: in the application's thread, or in a worker thread. */
+  readonly thread: "same" | "worker";
+  readonly listen: readonly ListenAddress[];
+  readonly drachtio: { readonly host: string; readonly port: number; readonly secret: string };
+  /** RFC 3261 table 4, milliseconds. */
+  readonly timers: { readonly t1: number; readonly t2: number; readonly t4: number };
+}
+
+export interface RealmConfig {
+  readonly identifier: string;
+  readonly listen: readonly ListenAddress[];
+  readonly allow: "any" | "agents";
+}
+
+/** The whole configuration: checked, with every default filled in. */
+export interface WeirConfig {
+  readonly signalling: SignallingConfig;
+  /** Never empty: without realms in the file there is one, `default`, on signalling.listen, that allows any source. */
+  readonly realms: readonly RealmConfig[];
+  readonly "session-agents": readonly AgentParams[];
+  readonly "session-agent-groups": readonly GroupParams[];
+  readonly "local-policies": readonly PolicyParams[];
+  readonly failover: FailoverParams;
+  /** Seconds. Retry-After of refusals is drawn between the two (SEMANTICS.md section 7). */
+  readonly "retry-after": { readonly min: number; readonly max: number };
+  readonly drain: { /** Seconds until calls still up are ended with BYE. */ readonly timeout: number };
+  readonly admin: { readonly listen: { readonly address: string; readonly port: number } };
+  readonly logging: { readonly level: string };
+}
