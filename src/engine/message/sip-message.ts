@@ -1,0 +1,260 @@
+import { ENTRY, type HeaderIndex, indexHeaders, NAME_END, NAME_START, VALUE_END, VALUE_START } from "./header-index.ts";
+import {
+  CALL_ID,
+  CSEQ,
+  codeOf,
+  equalsIgnoringCase,
+  FROM,
+  lowerNameOf,
+  MAX_FORWARDS,
+  TO,
+  UNKNOWN,
+  VIA,
+  wireNameOf,
+} from "./header-names.ts";
+import { MalformedMessage } from "./malformed-message.ts";
+import { parseNameAddr } from "./name-addr.ts";
+import { isSpace, skipSpace, splitValues } from "./params.ts";
+import { parseStartLine, type StartLine } from "./start-line.ts";
+import { parseNatural, type SipUri } from "./uri.ts";
+import { faultOf } from "./validate.ts";
+import { parseVia, type Via } from "./via.ts";
+
+export { MalformedMessage } from "./malformed-message.ts";
+export type { Via } from "./via.ts";
+
+/** Characters of one whole message: no UDP datagram is longer, and no stream message may be. */
+export const MAX_MESSAGE = 65_535;
+
+/** What `topVia` is when there is none (messages from the application). */
+const NO_VIA: Via = {
+  protocol: "",
+  host: "",
+  port: 0,
+  branch: "",
+  rport: undefined,
+  received: "",
+  maddr: "",
+  ttl: "",
+  text: "",
+};
+
+/**
+ * One SIP message over its latin1 text (one character per byte). The header lines are indexed once; values are cut out and
+ * decoded only when asked for. Header names given to the methods are full names in lower case ("call-id"); lines that came
+ * in the compact form are found too.
+ */
+export class SipMessage {
+  /** The whole message as received, a body cut to Content-Length included. */
+  readonly text: string;
+  readonly isRequest: boolean;
+  /** Of a request: from the request line. Of a response: from the CSeq. */
+  readonly method: string;
+  /** As received; "" in a response. */
+  readonly requestUri: string;
+  /** The Request-URI when it is a SIP or SIPS one; undefined for another scheme and in a response. */
+  readonly target: SipUri | undefined;
+  /** 100 to 699; 0 in a request. */
+  readonly status: number;
+  readonly reasonPhrase: string;
+  readonly #entries: readonly number[];
+  readonly #bodyStart: number;
+  readonly #bodyEnd: number;
+  #cseq = -1;
+  #cseqMethod = "";
+  #callId: string | undefined;
+  #fromTag: string | undefined;
+  #toTag: string | undefined;
+  #topVia: Via | undefined;
+
+  constructor(text: string, start: StartLine, index: HeaderIndex, bodyEnd: number) {
+    this.text = text;
+    this.#entries = index.entries;
+    this.#bodyStart = index.bodyStart;
+    this.#bodyEnd = bodyEnd;
+    this.isRequest = start.status === 0;
+    this.requestUri = start.uri;
+    this.target = start.target;
+    this.status = start.status;
+    this.reasonPhrase = start.reasonPhrase;
+    this.method = this.isRequest ? start.method : this.cseqMethod;
+  }
+
+  get body(): string {
+    return this.text.slice(this.#bodyStart, this.#bodyEnd);
+  }
+
+  /** The sequence number, 0 to 2^31-1; -1 when there is no valid CSeq. */
+  get cseq(): number {
+    this.#readCseq();
+    return this.#cseq;
+  }
+
+  /** The method in the CSeq, "" when there is no valid one. */
+  get cseqMethod(): string {
+    this.#readCseq();
+    return this.#cseqMethod;
+  }
+
+  get callId(): string {
+    this.#callId ??= this.#first(CALL_ID) ?? "";
+    return this.#callId;
+  }
+
+  get fromTag(): string {
+    this.#fromTag ??= this.#tag(FROM);
+    return this.#fromTag;
+  }
+
+  get toTag(): string {
+    this.#toTag ??= this.#tag(TO);
+    return this.#toTag;
+  }
+
+  /** The branch of the top Via, "" when absent. */
+  get branch(): string {
+    return this.topVia.branch;
+  }
+
+  /** The first Via value; one whose `text` is "" when there is none or it is malformed. */
+  get topVia(): Via {
+    if (this.#topVia === undefined) {
+      const line = this.#first(VIA);
+      this.#topVia = (line === undefined ? undefined : parseVia(line)) ?? NO_VIA;
+    }
+    return this.#topVia;
+  }
+
+  /** 0 to 255; -1 when absent or malformed. */
+  get maxForwards(): number {
+    return parseNatural(this.#first(MAX_FORWARDS) ?? "", 255);
+  }
+
+  /** The first line's value, unfolded and trimmed. */
+  header(name: string): string | undefined {
+    const code = codeOf(name);
+    if (code !== UNKNOWN) return this.#first(code);
+    for (let at = 0; at < this.#entries.length; at += ENTRY) {
+      if (this.#isNamed(at, code, name)) return this.#value(at);
+    }
+    return undefined;
+  }
+
+  /** Every line's value in order, not split at commas. */
+  headers(name: string): string[] {
+    const code = codeOf(name);
+    const values: string[] = [];
+    for (let at = 0; at < this.#entries.length; at += ENTRY) {
+      if (this.#isNamed(at, code, name)) values.push(this.#value(at));
+    }
+    return values;
+  }
+
+  /** Every value of a list header in order, split at the commas outside quotes and angle brackets. */
+  headerValues(name: string): string[] {
+    const lines = this.headers(name);
+    if (lines.length === 1 && lines[0] !== "" && !lines[0]?.includes(",")) return lines;
+    return lines.flatMap(splitValues);
+  }
+
+  /**
+   * Visits every header line in order. `lowerName` is the full lower-case name, `wireName` the canonical spelling of a known
+   * header, or the one received. Lines whose name is also a property of every JavaScript object ("constructor") are left
+   * out: the application's library keeps headers in plain objects, where such a name would do harm.
+   */
+  eachHeader(visit: (lowerName: string, wireName: string, value: string) => void): void {
+    const entries = this.#entries;
+    for (let at = 0; at < entries.length; at += ENTRY) {
+      const code = entries[at] ?? UNKNOWN;
+      if (code !== UNKNOWN) {
+        visit(lowerNameOf(code), wireNameOf(code), this.#value(at));
+        continue;
+      }
+      const name = this.text.slice(entries[at + NAME_START], entries[at + NAME_END]);
+      const lower = name.toLowerCase();
+      if (!objectProperties.has(lower)) visit(lower, name, this.#value(at));
+    }
+  }
+
+  #isNamed(at: number, code: number, lowerName: string): boolean {
+    const entries = this.#entries;
+    if (entries[at] !== code) return false;
+    if (code !== UNKNOWN) return true;
+    return equalsIgnoringCase(this.text, entries[at + NAME_START] ?? 0, entries[at + NAME_END] ?? 0, lowerName);
+  }
+
+  #first(code: number): string | undefined {
+    const entries = this.#entries;
+    for (let at = 0; at < entries.length; at += ENTRY) if (entries[at] === code) return this.#value(at);
+    return undefined;
+  }
+
+  #value(at: number): string {
+    const end = this.#entries[at + VALUE_END] ?? 0;
+    const start = this.#entries[at + VALUE_START] ?? 0;
+    if (end >= 0) return this.text.slice(start, end);
+    // A fold is worth one space (RFC 3261 section 7.3.1).
+    return this.text.slice(start, ~end).replace(/[ \t]*\r?\n[ \t]+/g, " ");
+  }
+
+  #tag(code: number): string {
+    const value = this.#first(code);
+    return value === undefined ? "" : (parseNameAddr(value)?.tag ?? "");
+  }
+
+  #readCseq(): void {
+    if (this.#cseq !== -1) return;
+    const value = this.#first(CSEQ);
+    if (value === undefined) return;
+    let end = 0;
+    while (end < value.length && !isSpace(value.charCodeAt(end))) end++;
+    const number = parseNatural(value.slice(0, end), MAX_CSEQ);
+    if (number < 0) return;
+    this.#cseq = number;
+    this.#cseqMethod = value.slice(skipSpace(value, end));
+  }
+}
+
+/** RFC 3261 section 8.1.1.5: less than 2^31. */
+const MAX_CSEQ = 2 ** 31 - 1;
+
+const objectProperties = new Set(Object.getOwnPropertyNames(Object.prototype).map((name) => name.toLowerCase()));
+
+/**
+ * Parses one whole message: a datagram, or what the framing of a stream cut out. `lenient` is for messages from the
+ * application: only the start line and the header syntax are checked, and the body is everything behind the blank line.
+ */
+export function parseMessage(text: string, options?: { lenient?: boolean }): SipMessage | MalformedMessage {
+  const lenient = options?.lenient === true;
+  if (text.length > MAX_MESSAGE && !lenient) return new MalformedMessage(0, "Message Too Large");
+  let at = 0;
+  // RFC 3261 section 7.5: empty lines before the start line are ignored.
+  while (text.charCodeAt(at) === 13 && text.charCodeAt(at + 1) === 10) at += 2;
+  const start = parseStartLine(text, at);
+  if (start === undefined) return new MalformedMessage(0, "Malformed Start Line");
+  const index = indexHeaders(text, start.end);
+  if (!lenient) return judge(text, start, index);
+  const problem = start.problem || index.problem;
+  return problem === "" ? new SipMessage(text, start, index, text.length) : new MalformedMessage(400, problem);
+}
+
+/**
+ * The verdict over a message from the network (RFC 3261 sections 8.1.1, 8.2.2 and 16.3): itself when every part the engine
+ * relies on is there and well formed. A broken request is answered if its Via says to whom; a broken ACK or response is
+ * dropped.
+ */
+function judge(text: string, start: StartLine, index: HeaderIndex): SipMessage | MalformedMessage {
+  const available = text.length - index.bodyStart;
+  const whole = new SipMessage(text, start, index, text.length);
+  const stated = whole.header("content-length");
+  const length = stated === undefined ? available : parseNatural(stated, available);
+  const problem = start.problem || index.problem || (length < 0 ? "Wrong Content-Length" : "") || faultOf(whole);
+  if (problem === "") {
+    // What follows the body in a datagram is ignored (RFC 3261 section 18.3).
+    return length === available
+      ? whole
+      : new SipMessage(text.slice(0, index.bodyStart + length), start, index, index.bodyStart + length);
+  }
+  if (start.status !== 0 || whole.method === "ACK" || whole.topVia.text === "") return new MalformedMessage(0, problem);
+  return new MalformedMessage(start.problem === problem ? start.refusal : 400, problem, whole);
+}
