@@ -37,5 +37,5 @@ export interface WeirConfig {
   readonly "retry-after": { readonly min: number; readonly max: number };
   readonly drain: { /** Seconds until calls still up are ended with BYE. */ readonly timeout: number };
   readonly admin: { readonly listen: { readonly address: string; readonly port: number } };
-  readonly logging: { readonly level: string };
+  readonly logging: { readonly level: string; readonly format: "json" | "pretty" };
 }

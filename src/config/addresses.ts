@@ -1,0 +1,32 @@
+import { isIP, isIPv6 } from "node:net";
+import type { ListenAddress } from "./config.ts";
+
+export interface HostPort {
+  /** Numeric; IPv6 without brackets. */
+  readonly address: string;
+  readonly port: number;
+}
+
+/** `192.0.2.1:5060` or `[2001:db8::1]:5060`; undefined when it is not that. Port 0 lets the system choose. */
+export function parseHostPort(text: string): HostPort | undefined {
+  const match = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text.trim());
+  if (!match) return undefined;
+  const address = match[1] ?? match[2] ?? "";
+  const port = Number(match[3]);
+  const bracketed = match[1] !== undefined;
+  if (isIP(address) === 0 || isIPv6(address) !== bracketed || port > 65_535) return undefined;
+  return { address, port };
+}
+
+/** `udp://192.0.2.1:5060`; undefined when it is not that. TLS is not served yet. */
+export function parseListenAddress(text: string): ListenAddress | undefined {
+  const match = /^(udp|tcp):\/\/(.+)$/i.exec(text.trim());
+  const target = match?.[2] === undefined ? undefined : parseHostPort(match[2]);
+  if (!match || !target) return undefined;
+  return { protocol: match[1]?.toLowerCase() === "tcp" ? "tcp" : "udp", ...target };
+}
+
+export const formatHostPort = ({ address, port }: HostPort): string =>
+  isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
+
+export const formatListenAddress = (listen: ListenAddress): string => `${listen.protocol}://${formatHostPort(listen)}`;

@@ -1,0 +1,44 @@
+import { isIPv6 } from "node:net";
+import type { AgentParams } from "../agents/params.ts";
+import { formatHostPort, formatListenAddress } from "./addresses.ts";
+import type { ListenAddress } from "./config.ts";
+import type { Problems } from "./problems.ts";
+import type { Placed } from "./session-agents.ts";
+
+/** What is legal but will not work as meant between the agents and the addresses that the embedded engine listens on. */
+export function warnAboutListening(
+  agents: readonly Placed<AgentParams>[],
+  listen: readonly ListenAddress[],
+  problems: Problems,
+): void {
+  const own = new Set(listen.map(formatHostPort));
+  const served = new Set(listen.map((address) => kind(address.protocol, address.address)));
+  const first = new Map<string, string>();
+  for (const agent of agents) {
+    const { hostname, "ip-address": address, port, "transport-method": transport } = agent.value;
+    if (address === "") continue;
+    const target = formatHostPort({ address, port });
+    if (own.has(target)) problems.warning(agent.placeOf("ip-address"), `${target} is where Weir itself listens`);
+    if (!served.has(kind(transport, address))) {
+      const place = agent.placeOf("transport-method");
+      problems.warning(place, `the agent cannot be reached, as Weir listens on no ${kind(transport, address)} address`);
+    }
+    const before = first.get(`${agent.value["realm-id"]} ${target}`);
+    if (before !== undefined) {
+      const text = `${target} is also the address of ${before}, so requests from there count as received from ${before}`;
+      problems.warning(agent.placeOf("ip-address"), text);
+    } else first.set(`${agent.value["realm-id"]} ${target}`, hostname);
+  }
+}
+
+const kind = (transport: string, address: string): string =>
+  `${transport.toUpperCase()} ${isIPv6(address) ? "IPv6" : "IPv4"}`;
+
+/** Addresses that stand twice in one list; port 0 is a different port each time. */
+export function refuseSharedListeners(listen: readonly ListenAddress[], line: number, problems: Problems): void {
+  const seen = new Set<string>();
+  for (const address of listen.filter(({ port }) => port > 0).map(formatListenAddress)) {
+    if (seen.has(address)) problems.error({ line, path: "signalling.listen" }, `found ${address} a second time`);
+    seen.add(address);
+  }
+}

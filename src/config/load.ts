@@ -1,0 +1,150 @@
+import { open } from "node:fs/promises";
+import { WeirError } from "../errors.ts";
+import { formatListenAddress } from "./addresses.ts";
+import type { ListenAddress, RealmConfig, WeirConfig } from "./config.ts";
+import { readGroups } from "./groups.ts";
+import { refuseSharedListeners, warnAboutListening } from "./listening.ts";
+import { readPolicies } from "./policies.ts";
+import { type Problem, Problems } from "./problems.ts";
+import { asMap, refuseUnknownKeys } from "./read-map.ts";
+import { readRealms } from "./realms.ts";
+import { Names, refuseRepeats, resolveAgents, resolveGroups, resolvePolicies } from "./references.ts";
+import { readAgents } from "./session-agents.ts";
+import { readSystem, type SystemConfig } from "./system.ts";
+import { sectionNames } from "./system-params.ts";
+import { type MapNode, parseYaml } from "./yaml-source.ts";
+
+/** A configuration that may be started, with what is odd in it; or everything that is wrong with it. */
+export type LoadedConfig =
+  | { readonly config: WeirConfig; readonly warnings: readonly Problem[] }
+  | { readonly errors: readonly Problem[]; readonly warnings: readonly Problem[] };
+
+/** Larger files are refused unread; 10,000 agents with every parameter set take about 15 MB. */
+const maximumBytes = 32 * 1024 * 1024;
+
+const listKeys = ["realms", "session-agents", "session-agent-groups", "local-policies"];
+const topLevelKeys = [...sectionNames.filter((name) => !name.includes(".")), ...listKeys];
+
+/**
+ * Reads a configuration file. Everything wrong within it is in the result.
+ * Throws WEIR_CONFIG_UNREADABLE when there is no such file, or it may not be read.
+ */
+export async function loadConfigFile(file: string, environment = process.env): Promise<LoadedConfig> {
+  const bytes = await readStart(file);
+  const problems = new Problems(file);
+  const text = textOf(bytes, problems);
+  return text === undefined ? { errors: problems.errors, warnings: [] } : loadConfig(text, file, environment);
+}
+
+/** Reads a configuration from its YAML text. `file` is named in the problems; `environment` overrides what is set. */
+export function loadConfig(text: string, file: string, environment = process.env): LoadedConfig {
+  const problems = new Problems(file);
+  const document = parseYaml(text, problems);
+  const root = document && asRoot(document, problems);
+  const config = root && readConfig(root, environment, problems);
+  const { errors, warnings } = problems;
+  return config && errors.length === 0 ? { config, warnings } : { errors, warnings };
+}
+
+/** At most one byte more than allowed, so that neither a huge file nor an endless device fills the memory. */
+async function readStart(file: string): Promise<Buffer> {
+  try {
+    const handle = await open(file, "r");
+    try {
+      const chunks: Buffer[] = [];
+      for await (const chunk of handle.createReadStream({ autoClose: false, end: maximumBytes })) chunks.push(chunk);
+      return Buffer.concat(chunks);
+    } finally {
+      await handle.close();
+    }
+  } catch (cause) {
+    throw new WeirError("WEIR_CONFIG_UNREADABLE", { file }, { cause });
+  }
+}
+
+/** Control characters that no text has; tabs and line ends are none of them. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const binary = /[\0-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f]/;
+
+function textOf(bytes: Buffer, problems: Problems): string | undefined {
+  const refuse = (found: string, expected: string, line = 0): undefined => {
+    problems.error({ line, path: "" }, `found ${found}, expected ${expected}`);
+    return undefined;
+  };
+  if (bytes.length > maximumBytes) return refuse(`more than ${maximumBytes} bytes`, "a configuration of less");
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    const at = text.search(binary);
+    return at < 0 ? text : refuse("binary data", "YAML text", text.slice(0, at).split("\n").length);
+  } catch (error) {
+    if (error instanceof TypeError) return refuse("bytes that are no UTF-8 text", "YAML text in UTF-8");
+    throw error;
+  }
+}
+
+function asRoot(document: NonNullable<ReturnType<typeof parseYaml>>, problems: Problems): MapNode | undefined {
+  if (document.kind === "scalar" && document.value === null) {
+    const text = "found nothing, expected sections such as session-agents and local-policies";
+    problems.error({ line: 1, path: "" }, text);
+    return undefined;
+  }
+  return asMap(document, "", problems);
+}
+
+function readConfig(root: MapNode, environment: NodeJS.ProcessEnv, problems: Problems): WeirConfig {
+  refuseUnknownKeys(root, "", topLevelKeys, problems);
+  const system = readSystem(root, environment, problems);
+  checkSystem(system, root, problems);
+  const realms = readRealms(root, system.signalling.listen, problems);
+  const listen = listenOf(realms, system, root, problems);
+
+  const agents = readAgents(root, problems);
+  const groups = readGroups(root, problems);
+  const policies = readPolicies(root, problems);
+  refuseRepeats(agents, "hostname", problems);
+  refuseRepeats(groups, "group-name", problems);
+  for (const [key, items] of Object.entries({ "session-agents": agents, "local-policies": policies })) {
+    if (items.length === 0) problems.warning({ line: root.line, path: key }, "there are none, so no call is routed");
+  }
+  if (system.signalling.engine === "embedded") warnAboutListening(agents, listen, problems);
+
+  const names = new Names(agents, groups, realms, problems);
+  return {
+    ...system,
+    signalling: { ...system.signalling, listen },
+    realms,
+    "session-agents": resolveAgents(agents, names, problems),
+    "session-agent-groups": resolveGroups(groups, names, problems),
+    "local-policies": resolvePolicies(policies, names, problems),
+  };
+}
+
+function checkSystem(system: SystemConfig, root: MapNode, problems: Problems): void {
+  const { min, max } = system["retry-after"];
+  const line = lineOf(root, "retry-after");
+  if (min > max)
+    problems.error({ line, path: "retry-after.min" }, `found ${min}, expected no more than max, which is ${max}`);
+  const { t1, t2 } = system.signalling.timers;
+  const place = { line: lineOf(root, "signalling"), path: "signalling.timers.t1" };
+  if (t1 > t2) problems.error(place, `found ${t1}, expected no more than t2, which is ${t2}`);
+}
+
+/** Every address that any realm listens on. */
+function listenOf(realms: readonly RealmConfig[], system: SystemConfig, root: MapNode, problems: Problems) {
+  const listen: readonly ListenAddress[] = realms.flatMap((realm) => realm.listen);
+  const line = lineOf(root, "signalling");
+  refuseSharedListeners(listen, line, problems);
+  if (listen.length === 0 && !root.entries.has("realms") && system.signalling.engine === "embedded") {
+    problems.error({ line, path: "signalling.listen" }, "found nothing, expected at least one address");
+  }
+  const signalling = root.entries.get("signalling")?.value;
+  const written = signalling?.kind === "map" && signalling.entries.has("listen");
+  const same = texts(listen) === texts(system.signalling.listen);
+  if (written && !same)
+    problems.warning({ line, path: "signalling.listen" }, "not used, as the realms say where to listen");
+  return listen;
+}
+
+const texts = (listen: readonly ListenAddress[]): string => listen.map(formatListenAddress).sort().join();
+
+const lineOf = (root: MapNode, key: string): number => root.entries.get(key)?.line ?? root.line;

@@ -1,0 +1,97 @@
+import { type Param, parseCodeRange } from "../params.ts";
+import { parseHostPort, parseListenAddress } from "./addresses.ts";
+import { describe, type ScalarNode, type SourceNode } from "./yaml-source.ts";
+
+/** Beside the shared parameters: where to listen. */
+export type SystemParam =
+  | Param
+  /** Listening addresses such as `udp://192.0.2.1:5060`, as a list or comma-separated text. */
+  | { readonly format: "listen"; readonly default: readonly string[]; readonly doc: string }
+  /** One address with a port, such as `127.0.0.1:8080`. */
+  | { readonly format: "address"; readonly default: string; readonly doc: string };
+
+export type SystemParams = Readonly<Record<string, SystemParam>>;
+
+/** A value, or what was expected instead of what was found. */
+export type Reading = { readonly value: unknown } | { readonly found: string; readonly expected: string };
+
+/** What a parameter takes, in words: for messages and for the documentation. */
+export function expectation(param: SystemParam): string {
+  switch (param.format) {
+    case "number":
+      return `a ${param.fraction ? "number" : "whole number"} ${param.min} to ${param.max}`;
+    case "text":
+      return "a text";
+    case "switch":
+      return "enabled or disabled";
+    case "choice":
+      return oneOf(param.choices);
+    case "codes":
+      return "response codes 100 to 699 or ranges such as 500-599";
+    case "listen":
+      return "addresses such as udp://192.0.2.1:5060 or tcp://[2001:db8::1]:5060";
+    case "address":
+      return "an address and port such as 127.0.0.1:8080";
+  }
+}
+
+/** `a`, `a or b`, `a, b or c`. */
+export function oneOf(names: readonly string[]): string {
+  const last = names.at(-1) ?? "";
+  return names.length < 2 ? last : `${names.slice(0, -1).join(", ")} or ${last}`;
+}
+
+/** Reads one parameter's value from its node. */
+export function readParam(param: SystemParam, node: SourceNode): Reading {
+  const value = parse(param, node);
+  return value === undefined ? { found: describe(node), expected: expectation(param) } : { value };
+}
+
+function parse(param: SystemParam, node: SourceNode): unknown {
+  switch (param.format) {
+    case "codes":
+      return everyPart(node, parseCodeRange);
+    case "listen":
+      return everyPart(node, parseListenAddress);
+    default:
+      return node.kind === "scalar" && node.value !== null ? scalarOf(param, node) : undefined;
+  }
+}
+
+function scalarOf(param: Exclude<SystemParam, { format: "codes" | "listen" }>, node: ScalarNode): unknown {
+  switch (param.format) {
+    case "number": {
+      const { value } = node;
+      const fits = typeof value === "number" && value >= param.min && value <= param.max;
+      return fits && (param.fraction || Number.isInteger(value)) ? value : undefined;
+    }
+    case "text":
+      return node.text;
+    case "switch":
+      return node.text === "enabled" || node.text === "disabled" ? node.text : undefined;
+    case "choice":
+      return param.choices.find((choice) => choice.toLowerCase() === node.text.toLowerCase());
+    case "address":
+      return parseHostPort(node.text);
+  }
+}
+
+/** Every part of a list, or of comma-separated text, parsed; undefined when one of them cannot be. */
+function everyPart<T extends object>(
+  node: SourceNode,
+  parsePart: (part: string) => T | undefined,
+): readonly T[] | undefined {
+  const parts = partsOf(node);
+  const values = parts?.map((part) => parsePart(part)).filter((value) => value !== undefined);
+  return values?.length === parts?.length ? values : undefined;
+}
+
+function partsOf(node: SourceNode): string[] | undefined {
+  if (node.kind === "map") return undefined;
+  if (node.kind === "scalar") {
+    if (node.value === null) return undefined;
+    return node.text.trim() === "" ? [] : node.text.split(",");
+  }
+  const texts = node.items.map((item) => (item.kind === "scalar" && item.value !== null ? item.text : undefined));
+  return texts.every((text) => text !== undefined) ? texts : undefined;
+}

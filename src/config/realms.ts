@@ -1,0 +1,53 @@
+import { formatListenAddress } from "./addresses.ts";
+import type { ListenAddress, RealmConfig } from "./config.ts";
+import type { Problems } from "./problems.ts";
+import { asMap, eachItem, readName, readTable, refuseUnknownKeys } from "./read-map.ts";
+import type { SystemParams } from "./read-param.ts";
+import type { MapNode } from "./yaml-source.ts";
+
+export const realmParams = {
+  listen: { format: "listen", default: [], doc: "Where requests of this realm come in; required." },
+  allow: {
+    format: "choice",
+    choices: ["any", "agents"],
+    default: "any",
+    doc: "Whose requests are served: anybody's, or only those of the realm's session agents.",
+  },
+} as const satisfies SystemParams;
+
+/** The realms of the file; without any there is one, `default`, on the given addresses, that allows any source. */
+export function readRealms(root: MapNode, listen: readonly ListenAddress[], problems: Problems): RealmConfig[] {
+  const realms: RealmConfig[] = [];
+  for (const [node, path] of eachItem(root, "realms", "", problems)) {
+    const map = asMap(node, path, problems);
+    if (!map) continue;
+    refuseUnknownKeys(map, path, ["identifier", ...Object.keys(realmParams)], problems);
+    const identifier = readName(map, "identifier", path, problems);
+    const values = readTable(map, path, realmParams, problems);
+    const addresses = (values.get("listen") ?? []) as ListenAddress[];
+    if (addresses.length === 0 && (values.has("listen") || !map.entries.has("listen"))) {
+      problems.error({ line: map.line, path: `${path}.listen` }, "found nothing, expected at least one address");
+    }
+    if (realms.some((realm) => realm.identifier === identifier)) {
+      problems.error({ line: map.line, path: `${path}.identifier` }, `found "${identifier}" a second time`);
+    }
+    for (const address of shared(addresses, realms)) {
+      problems.error(
+        { line: map.line, path: `${path}.listen` },
+        `found ${address}, on which another realm listens, expected each address in one realm`,
+      );
+    }
+    if (identifier === undefined) continue;
+    realms.push({ identifier, listen: addresses, allow: (values.get("allow") ?? "any") as RealmConfig["allow"] });
+  }
+  return realms.length > 0 ? realms : [{ identifier: "default", listen, allow: "any" }];
+}
+
+/** Port 0 is a different port each time, so it is never shared. */
+function shared(addresses: readonly ListenAddress[], realms: readonly RealmConfig[]): string[] {
+  const taken = new Set(realms.flatMap((realm) => realm.listen.map(formatListenAddress)));
+  return addresses
+    .filter(({ port }) => port > 0)
+    .map(formatListenAddress)
+    .filter((address) => taken.has(address));
+}

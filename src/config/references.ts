@@ -1,0 +1,138 @@
+import type { AgentParams } from "../agents/params.ts";
+import type { GroupParams, PolicyParams } from "../routing/params.ts";
+import type { RealmConfig } from "./config.ts";
+import type { GroupSource } from "./groups.ts";
+import type { HopSource, PolicySource } from "./policies.ts";
+import type { Place, Problems } from "./problems.ts";
+import type { PlacedText } from "./read-map.ts";
+import { oneOf } from "./read-param.ts";
+import type { Placed } from "./session-agents.ts";
+import { didYouMean } from "./suggest.ts";
+
+const groupMark = /^sag:/i;
+
+/** Everything that other parts of the configuration may name, and the complaint about a name that is none of them. */
+export class Names {
+  readonly agents: ReadonlySet<string>;
+  readonly groups: ReadonlySet<string>;
+  readonly realms: ReadonlySet<string>;
+  readonly #problems: Problems;
+
+  constructor(
+    agents: readonly Placed<AgentParams>[],
+    groups: readonly GroupSource[],
+    realms: readonly RealmConfig[],
+    problems: Problems,
+  ) {
+    this.agents = new Set(agents.map(({ value }) => value.hostname));
+    this.groups = new Set(groups.map(({ value }) => value["group-name"]));
+    this.realms = new Set(realms.map(({ identifier }) => identifier));
+    this.#problems = problems;
+  }
+
+  /** The group that a member or next hop names, `SAG:name` or, where no agent has that name, `name`. */
+  group(name: string): string | undefined {
+    if (groupMark.test(name)) return name.slice(4);
+    return !this.agents.has(name) && this.groups.has(name) ? name : undefined;
+  }
+
+  /** True when the name is an agent's or a group's. */
+  knows(name: string): boolean {
+    const group = this.group(name);
+    return group === undefined ? this.agents.has(name) : this.groups.has(group);
+  }
+
+  refuse(place: Place, name: string, expected: string): void {
+    const known = [...this.agents, ...[...this.groups].map((group) => `SAG:${group}`)];
+    this.#problems.error(place, `found "${name}", expected ${expected}${didYouMean(name, known)}`);
+  }
+}
+
+/** Each agent with the realm it belongs to filled in. */
+export function resolveAgents(agents: readonly Placed<AgentParams>[], names: Names, problems: Problems): AgentParams[] {
+  const only = names.realms.size === 1 ? [...names.realms][0] : undefined;
+  return agents.map((agent) => {
+    const realm = agent.value["realm-id"] || (only ?? "default");
+    if (!names.realms.has(realm)) {
+      const found = agent.value["realm-id"] === "" ? "nothing" : `"${realm}"`;
+      const expected = `the realm ${oneOf([...names.realms])}`;
+      problems.error(
+        agent.placeOf("realm-id"),
+        `found ${found}, expected ${expected}${didYouMean(realm, names.realms)}`,
+      );
+    }
+    return { ...agent.value, "realm-id": realm };
+  });
+}
+
+export function resolveGroups(groups: readonly GroupSource[], names: Names, problems: Problems): GroupParams[] {
+  for (const { value } of groups) {
+    for (const { text, place } of value.dest) {
+      if (!names.knows(text)) names.refuse(place, text, "a session agent's hostname or SAG:group");
+    }
+    for (const { text, place } of repeated(value.dest))
+      problems.error(place, `found "${text}" a second time in the group`);
+  }
+  refuseCycles(groups, names, problems);
+  return groups.map(({ value }) => ({ ...value, dest: value.dest.map(({ text }) => text) }));
+}
+
+const repeated = (dest: readonly PlacedText[]): PlacedText[] =>
+  dest.filter(({ text }, at) => dest.findIndex((other) => other.text === text) < at);
+
+/** Depth first over the groups; a member that leads back to a group on the way is refused where it is written. */
+function refuseCycles(groups: readonly GroupSource[], names: Names, problems: Problems): void {
+  const byName = new Map(groups.map((group) => [group.value["group-name"], group]));
+  const finished = new Set<string>();
+  const visit = (name: string, way: readonly string[]): void => {
+    for (const { text, place } of byName.get(name)?.value.dest ?? []) {
+      const member = names.group(text);
+      if (member === undefined || finished.has(member)) continue;
+      const at = way.indexOf(member);
+      if (at < 0) visit(member, [...way, member]);
+      else {
+        const cycle = [...way.slice(at), member].join(" > ");
+        problems.error(place, `found the cycle of groups ${cycle}, expected no group within itself`);
+      }
+    }
+    finished.add(name);
+  };
+  for (const name of byName.keys()) if (!finished.has(name)) visit(name, [name]);
+}
+
+export function resolvePolicies(policies: readonly PolicySource[], names: Names, problems: Problems): PolicyParams[] {
+  return policies.map(({ policy, hops, realms }) => {
+    for (const { text, place } of realms) {
+      if (text === "*" || names.realms.has(text)) continue;
+      const expected = `* or the realm ${oneOf([...names.realms])}${didYouMean(text, names.realms)}`;
+      problems.error(place, `found "${text}", expected ${expected}`);
+    }
+    const attributes = hops.map((hop) => resolveHop(hop, names));
+    return { ...policy, "source-realm": realms.map(({ text }) => text), "policy-attributes": attributes };
+  });
+}
+
+/** A SIP URI, or a numeric address or host name with a port or a dot, so that a mistyped agent is no host name. */
+const address = /^(sips?:\S+|\[[0-9a-f:.]+\](:\d{1,5})?|[\w-]+(\.[\w-]+)+(:\d{1,5})?|[\w-]+:\d{1,5})$/i;
+
+function resolveHop(hop: HopSource, names: Names): PolicyParams["policy-attributes"][number] {
+  const name = hop.value["next-hop"];
+  const group = names.group(name);
+  const known = names.knows(name) || (group === undefined && address.test(name));
+  if (!known) names.refuse(hop.placeOf("next-hop"), name, "a session agent's hostname, SAG:group or a SIP address");
+  return { ...hop.value, "next-hop": group === undefined ? name : `SAG:${group}` };
+}
+
+/** Names that must be unique within their list. */
+export function refuseRepeats<T>(items: readonly Placed<T>[], key: keyof T & string, problems: Problems): void {
+  const first = new Map<unknown, Placed<T>>();
+  for (const item of items) {
+    const name = item.value[key];
+    const before = first.get(name);
+    if (!before) first.set(name, item);
+    else {
+      const text = `found "${String(name)}" a second time, expected it once (first on line ${before.placeOf(key).line})`;
+      problems.error(item.placeOf(key), text);
+    }
+  }
+}

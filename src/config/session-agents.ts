@@ -1,0 +1,137 @@
+import { isIP } from "node:net";
+import { type AgentParams, agentParams, type RateConstraint, rateConstraintParams } from "../agents/params.ts";
+import { defaultsOf } from "../params.ts";
+import type { Place, Problems } from "./problems.ts";
+import { asMap, eachItem, readName, readTable, refuseUnknownKeys, withDefaults } from "./read-map.ts";
+import { childPath, type MapNode } from "./yaml-source.ts";
+
+/** Something read from a list of the file, with the place of each of its keys for later complaints. */
+export interface Placed<T> {
+  readonly value: T;
+  readonly place: Place;
+  /** The place of a key, or of the item where the key is not written. */
+  placeOf(key: string): Place;
+}
+
+export function placed<T>(value: T, map: MapNode, path: string): Placed<T> {
+  return {
+    value,
+    place: { line: map.line, path },
+    placeOf: (key) => ({ line: map.entries.get(key)?.value.line ?? map.line, path: childPath(path, key) }),
+  };
+}
+
+const agentDefaults = defaultsOf(agentParams);
+const rateDefaults = defaultsOf(rateConstraintParams);
+const agentKeys = ["hostname", ...Object.keys(agentParams), "rate-constraints"];
+
+export function readAgents(root: MapNode, problems: Problems): Placed<AgentParams>[] {
+  const agents: Placed<AgentParams>[] = [];
+  for (const [node, path] of eachItem(root, "session-agents", "", problems)) {
+    const map = asMap(node, path, problems);
+    if (!map) continue;
+    refuseUnknownKeys(map, path, agentKeys, problems);
+    const hostname = readName(map, "hostname", path, problems);
+    const values = withDefaults<typeof agentParams>(agentDefaults, readTable(map, path, agentParams, problems));
+    const constraints = readRateConstraints(map, path, problems);
+    // An agent without a name is left out, but only after everything else wrong with it was told.
+    const agent = placed({ ...values, hostname: hostname ?? "", "rate-constraints": constraints }, map, path);
+    checkAgent(agent, problems);
+    if (hostname !== undefined) agents.push(agent);
+  }
+  return agents;
+}
+
+function readRateConstraints(agent: MapNode, path: string, problems: Problems): RateConstraint[] {
+  const constraints: RateConstraint[] = [];
+  for (const [node, itemPath] of eachItem(agent, "rate-constraints", path, problems)) {
+    const map = asMap(node, itemPath, problems);
+    if (!map) continue;
+    refuseUnknownKeys(map, itemPath, Object.keys(rateConstraintParams), problems);
+    const values = readTable(map, itemPath, rateConstraintParams, problems);
+    const constraint = withDefaults<typeof rateConstraintParams>(rateDefaults, values);
+    const place = { line: map.line, path: childPath(itemPath, "method") };
+    if (!map.entries.has("method")) problems.error(place, "found nothing, expected the method that it limits");
+    else if (constraints.some(({ method }) => method === constraint.method)) {
+      problems.error(place, `found ${constraint.method} a second time, expected each method once`);
+    }
+    constraints.push(constraint);
+  }
+  return constraints;
+}
+
+/** What is wrong or odd within one agent. */
+function checkAgent(agent: Placed<AgentParams>, problems: Problems): void {
+  const { value: params } = agent;
+  const refuse = (key: string, text: string) => problems.error(agent.placeOf(key), text);
+  const warn = (key: string, text: string) => problems.warning(agent.placeOf(key), text);
+
+  const address = params["ip-address"];
+  if (address !== "" && isIP(address) === 0) {
+    refuse("ip-address", `found "${address}", expected a numeric IPv4 or IPv6 address`);
+  }
+  if (address !== "" && params.port === 0) {
+    refuse("port", "found 0, which leaves the port to DNS, expected 1 to 65535 beside an ip-address");
+  }
+
+  const method = params["ping-method"];
+  if (method !== "" && !/^[A-Z]+(\s*;\s*hops\s*=\s*\d{1,3})?$/.test(method)) {
+    refuse(
+      "ping-method",
+      `found "${method}", expected a SIP method, with ;hops=N where wanted, such as OPTIONS;hops=0`,
+    );
+  }
+  const pings = method !== "" && params["ping-interval"] > 0;
+  if (!pings && method !== "") warn("ping-method", "no ping is sent, as ping-interval is 0");
+  if (!pings && params["ping-interval"] > 0) warn("ping-interval", "no ping is sent, as ping-method is empty");
+  if (pings && params["ping-timeout"] > params["ping-interval"]) {
+    warn("ping-timeout", "longer than ping-interval, so that the next ping may go out before this one has failed");
+  }
+  if (!pings && params["time-to-resume"] === 0) {
+    refuse("time-to-resume", "found 0 and no ping, expected one of the two: once out of service it could never return");
+  }
+  if (params["min-asr"] > 0 && params["time-to-resume"] === 0) {
+    refuse(
+      "time-to-resume",
+      "found 0, expected more than 0 beside min-asr: once below it the agent could never return",
+    );
+  }
+  checkLimits(agent, problems);
+}
+
+type Limit = keyof AgentParams & `max-${string}`;
+
+const total = "max-sessions" satisfies Limit;
+const directional = ["max-inbound-sessions", "max-outbound-sessions"] as const satisfies readonly Limit[];
+
+/** Each sustained rate with the burst rate of its direction and the windows the two are counted in. */
+const ratePairs = [
+  ["max-sustain-rate", "max-burst-rate", "burst-rate-window"],
+  ["max-inbound-sustain-rate", "max-inbound-burst-rate", "burst-rate-window"],
+  ["max-outbound-sustain-rate", "max-outbound-burst-rate", "burst-rate-window"],
+  ["max-register-sustain-rate", "max-register-burst-rate", "register-burst-window"],
+] as const satisfies readonly (readonly [Limit, Limit, keyof AgentParams])[];
+
+function checkLimits(agent: Placed<AgentParams>, problems: Problems): void {
+  const { value: params } = agent;
+  for (const limit of directional) {
+    if (params[total] > 0 && params[limit] > params[total]) {
+      const text = `found ${params[limit]}, expected no more than ${total}, which is ${params[total]}`;
+      problems.error(agent.placeOf(limit), text);
+    }
+  }
+  const emptyWindows = new Map<string, string>();
+  for (const [sustained, burst, window] of ratePairs) {
+    if (params[burst] > 0 && params[window] === 0) emptyWindows.set(window, burst);
+    if (params[sustained] > 0 && params["sustain-rate-window"] === 0)
+      emptyWindows.set("sustain-rate-window", sustained);
+    if (params[burst] > 0 && params[sustained] > params[burst]) {
+      const text = `${params[sustained]} is above ${burst}, which is ${params[burst]}, so that it never limits`;
+      problems.warning(agent.placeOf(sustained), text);
+    }
+  }
+  if (params["min-asr"] > 0 && params["sustain-rate-window"] === 0) emptyWindows.set("sustain-rate-window", "min-asr");
+  for (const [window, limit] of emptyWindows) {
+    problems.error(agent.placeOf(window), `found 0, expected more than 0 beside ${limit}, which is counted in it`);
+  }
+}

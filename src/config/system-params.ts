@@ -1,0 +1,93 @@
+import { failoverParams } from "../routing/params.ts";
+import type { SystemParam, SystemParams } from "./read-param.ts";
+
+const port = (defaultPort: number, doc: string): SystemParam => ({
+  format: "number",
+  unit: "port",
+  default: defaultPort,
+  min: 1,
+  max: 65_535,
+  doc,
+});
+const milliseconds = (defaultMs: number, doc: string): SystemParam => ({
+  format: "number",
+  unit: "ms",
+  default: defaultMs,
+  min: 1,
+  max: 60_000,
+  doc,
+});
+const seconds = (defaultS: number, max: number, doc: string, min = 0): SystemParam => ({
+  format: "number",
+  unit: "s",
+  default: defaultS,
+  min,
+  max,
+  doc,
+});
+
+/** Every scalar of the configuration outside the lists, by section. A dot stands for one level of the file. */
+export const systemParams = {
+  signalling: {
+    engine: {
+      format: "choice",
+      choices: ["embedded", "drachtio"],
+      default: "embedded",
+      doc: "Weir's own SIP engine, or an external drachtio-server.",
+    },
+    thread: {
+      format: "choice",
+      choices: ["same", "worker"],
+      default: "same",
+      doc: "Where the embedded engine runs: in the application's thread, or in one of its own.",
+    },
+    listen: {
+      format: "listen",
+      default: ["udp://127.0.0.1:5060", "tcp://127.0.0.1:5060"],
+      doc: "Where the embedded engine listens. Realms, when there are any, say so instead. Port 0: any free one.",
+    },
+  },
+  "signalling.drachtio": {
+    host: { format: "text", default: "127.0.0.1", doc: "Address of the external drachtio-server." },
+    port: port(9022, "Its port for applications."),
+    secret: { format: "text", default: "cymru", doc: "Its secret." },
+  },
+  "signalling.timers": {
+    t1: milliseconds(500, "T1, the estimate of the round-trip time (RFC 3261 section 17)."),
+    t2: milliseconds(4_000, "T2, the longest pause between retransmissions."),
+    t4: milliseconds(5_000, "T4, the longest life of a message in the network."),
+  },
+  failover: failoverParams,
+  "retry-after": {
+    min: seconds(5, 3_600, "Shortest Retry-After of a refusal.", 1),
+    max: seconds(15, 3_600, "Longest; each refusal draws its own between the two, so that callers spread.", 1),
+  },
+  drain: {
+    timeout: seconds(30, 86_400, "After SIGTERM or SIGINT: the wait for calls to end before they are ended with BYE."),
+  },
+  admin: {
+    listen: { format: "address", default: "127.0.0.1:8080", doc: "Where the admin API and the metrics are served." },
+  },
+  logging: {
+    level: {
+      format: "choice",
+      choices: ["trace", "debug", "info", "warn", "error", "fatal", "silent"],
+      default: "info",
+      doc: "The least severe lines that are written.",
+    },
+    format: {
+      format: "choice",
+      choices: ["json", "pretty"],
+      default: "json",
+      doc: "One JSON object a line, or text for a terminal.",
+    },
+  },
+} as const satisfies Readonly<Record<string, SystemParams>>;
+
+export type SectionName = keyof typeof systemParams;
+
+export const sectionNames = Object.keys(systemParams) as readonly SectionName[];
+
+/** `WEIR_SIGNALLING_ENGINE` for `signalling.engine`. */
+export const environmentName = (section: string, name: string): string =>
+  `WEIR_${section}_${name}`.toUpperCase().replaceAll(/[.-]/g, "_");

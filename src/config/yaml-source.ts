@@ -1,0 +1,147 @@
+import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument } from "yaml";
+import type { Place, Problems } from "./problems.ts";
+
+/** A value with its place. `text` is what was typed: `0044` stays `0044` where a text is wanted. */
+export interface ScalarNode {
+  readonly kind: "scalar";
+  readonly line: number;
+  readonly value: string | number | boolean | null;
+  readonly text: string;
+}
+
+export interface ListNode {
+  readonly kind: "list";
+  readonly line: number;
+  readonly items: readonly SourceNode[];
+}
+
+export interface MapNode {
+  readonly kind: "map";
+  readonly line: number;
+  readonly entries: ReadonlyMap<string, MapEntry>;
+}
+
+export interface MapEntry {
+  /** Of the key. */
+  readonly line: number;
+  readonly value: SourceNode;
+}
+
+export type SourceNode = ScalarNode | ListNode | MapNode;
+
+/** YAML text as nodes that know their lines; undefined (with the errors noted) when it is not well-formed YAML. */
+export function parseYaml(text: string, problems: Problems): SourceNode | undefined {
+  const lines = new LineCounter();
+  const lineAt = (offset: number): number => Math.max(1, lines.linePos(offset).line);
+  try {
+    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
+    for (const fault of [...document.errors, ...document.warnings]) {
+      problems.error({ line: lineAt(fault.pos[0]), path: "" }, `not valid YAML: ${fault.message}`);
+    }
+    if (problems.errors.length > 0) return undefined;
+    return new Converter(lineAt, problems).convert(document.contents, "");
+  } catch (error) {
+    // The YAML library recurses, so a text of brackets alone exhausts the stack.
+    if (!(error instanceof RangeError)) throw error;
+    problems.error({ line: 1, path: "" }, "not valid YAML: nested too deeply");
+    return undefined;
+  }
+}
+
+const nothing = (line: number): ScalarNode => ({ kind: "scalar", line, value: null, text: "" });
+
+class Converter {
+  /** An anchored node is converted once and shared, so that aliases of aliases cost nothing ("billion laughs"). */
+  readonly #anchors = new Map<string, SourceNode>();
+  readonly #lineAt: (offset: number) => number;
+  readonly #problems: Problems;
+
+  constructor(lineAt: (offset: number) => number, problems: Problems) {
+    this.#lineAt = lineAt;
+    this.#problems = problems;
+  }
+
+  convert(node: Node | null, path: string, keyLine = 1): SourceNode {
+    const line = node?.range ? this.#lineAt(node.range[0]) : keyLine;
+    if (isAlias(node)) return this.#alias(node.source, { line, path });
+    const converted = this.#node(node, path, line);
+    if ((isScalar(node) || isMap(node) || isSeq(node)) && node.anchor !== undefined) {
+      this.#anchors.set(node.anchor, converted);
+    }
+    return converted;
+  }
+
+  #node(node: Node | null, path: string, line: number): SourceNode {
+    if (isMap<Node, Node | null>(node)) return { kind: "map", line, entries: this.#entries(node.items, path) };
+    if (isSeq<Node>(node)) {
+      return { kind: "list", line, items: node.items.map((item, at) => this.convert(item, `${path}[${at}]`, line)) };
+    }
+    if (!isScalar(node)) return nothing(line);
+    const { value } = node;
+    if (typeof value === "string") return { kind: "scalar", line, value, text: value };
+    if (typeof value === "number" || typeof value === "boolean") {
+      return { kind: "scalar", line, value, text: node.source ?? String(value) };
+    }
+    return nothing(line);
+  }
+
+  /** An anchor is known only once its node is complete, so that a node inside itself is no alias but an error. */
+  #alias(name: string, place: Place): SourceNode {
+    const target = this.#anchors.get(name);
+    if (target) return target;
+    this.#problems.error(place, `found *${name}, expected the name of an anchor that is complete before it`);
+    return nothing(place.line);
+  }
+
+  #entries(pairs: readonly Pair<Node, Node | null>[], path: string): Map<string, MapEntry> {
+    const own = new Map<string, MapEntry>();
+    const merged: SourceNode[] = [];
+    for (const { key, value } of pairs) {
+      const line = key.range ? this.#lineAt(key.range[0]) : 1;
+      const name = this.#key(key, { line, path });
+      if (name === undefined) continue;
+      const entry = { line, value: this.convert(value, childPath(path, name), line) };
+      if (name === "<<") {
+        merged.push(...(entry.value.kind === "list" ? entry.value.items : [entry.value]));
+        continue;
+      }
+      const first = own.get(name);
+      if (first) {
+        this.#problems.error(
+          { line, path: childPath(path, name) },
+          `found the key a second time, expected it once (first on line ${first.line})`,
+        );
+      } else own.set(name, entry);
+    }
+    return this.#merge(own, merged, path);
+  }
+
+  #key(key: Node, place: Place): string | undefined {
+    if (isScalar(key)) return typeof key.value === "string" ? key.value : (key.source ?? String(key.value));
+    this.#problems.error(place, "found a list or a map as a key, expected a name");
+    return undefined;
+  }
+
+  /** Merge keys (`<<: *anchor`): what is written out wins over what is merged, the first merged over the later. */
+  #merge(own: Map<string, MapEntry>, merged: readonly SourceNode[], path: string): Map<string, MapEntry> {
+    for (const source of merged) {
+      if (source.kind !== "map") {
+        this.#problems.error({ line: source.line, path }, `found ${describe(source)} under <<, expected a map`);
+        continue;
+      }
+      for (const [name, entry] of source.entries) if (!own.has(name)) own.set(name, entry);
+    }
+    return own;
+  }
+}
+
+export const childPath = (path: string, name: string): string => (path === "" ? name : `${path}.${name}`);
+
+/** What was found, for a message: short, whatever the length of the value. */
+export function describe(node: SourceNode): string {
+  if (node.kind === "list") return `a list of ${node.items.length}`;
+  if (node.kind === "map") return "a map";
+  if (node.value === null) return "nothing";
+  const text = node.text.length > 60 ? `${node.text.slice(0, 60)}…` : node.text;
+  return typeof node.value === "string" ? JSON.stringify(text) : text;
+}
