@@ -2,7 +2,7 @@ import { freePort } from "../support/loopback.ts";
 import { endChild } from "./child.ts";
 import { callsLeft } from "./measure.ts";
 import { runLoad, startCarrier } from "./sipp.ts";
-import { type System, startWeir } from "./systems.ts";
+import { loopback, type System, startWeir } from "./systems.ts";
 
 /** Seconds after which nothing of a finished call is kept: the longest transaction timers run 64 × T1 = 32 s. */
 const cleanUpS = 35;

@@ -7,7 +7,7 @@ import { endChild } from "./child.ts";
 import { longRun } from "./long-run.ts";
 import { measure, type Point } from "./measure.ts";
 import { startCarrier } from "./sipp.ts";
-import { direct, type System, startKamailio, startWeir } from "./systems.ts";
+import { direct, loopback, type System, startKamailio, startWeir } from "./systems.ts";
 import { resultTable } from "./table.ts";
 
 interface Options {
