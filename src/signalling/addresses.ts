@@ -1,0 +1,3 @@
+/** Names and URIs of SIP, for those above who may not know the engine. */
+export { type NameAddr, parseNameAddr } from "../engine/message/name-addr.ts";
+export { hostPort, parseUri, type SipUri } from "../engine/message/uri.ts";

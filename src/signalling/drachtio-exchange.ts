@@ -1,0 +1,95 @@
+import { unjoined } from "./challenges.ts";
+import { DrachtioResponse, textOf } from "./incoming.ts";
+import type { Exchange, ExchangeUser, Headers, Outcome, OutgoingRequest, RefusalCause } from "./port.ts";
+import type { RawAck, RawRequest, RawResponse, RawSrf } from "./raw-srf.ts";
+
+/** What an exchange needs around it. */
+export interface ExchangeHost {
+  readonly srf: RawSrf;
+  /** Runs a callback of drachtio-srf; nothing may throw through it. */
+  guard(work: () => void): void;
+  /** drachtio-srf shows an UPDATE that meets a request of the same Call-ID only to that request. */
+  readonly onUpdate: (request: RawRequest, response: RawResponse) => void;
+}
+
+/** One request on its way through drachtio-srf. */
+export class DrachtioExchange implements Exchange {
+  readonly #host: ExchangeHost;
+  readonly #user: ExchangeUser;
+  #request: RawRequest | undefined;
+  #cancel: Headers | undefined;
+  #over = false;
+
+  constructor(host: ExchangeHost, user: ExchangeUser) {
+    this.#host = host;
+    this.#user = user;
+  }
+
+  send({ method, uri, dialogId, headers, body }: OutgoingRequest): void {
+    const options = { method, uri: uri || "sip:placeholder", headers: unjoined(headers), body };
+    try {
+      this.#host.srf.request(dialogId === "" ? options : { ...options, stackDialogId: dialogId }, (error, request) =>
+        this.#host.guard(() => this.#sent(error, request)),
+      );
+    } catch (error) {
+      // Without a connection drachtio-srf throws; whoever sends is not ready to hear of the end yet.
+      setImmediate(() => this.#host.guard(() => this.#end({ kind: "transport-failure", detail: textOf(error) })));
+    }
+  }
+
+  cancel(headers: Headers = {}): void {
+    if (this.#over || this.#cancel) return;
+    this.#cancel = headers;
+    if (this.#request) this.#sendCancel(this.#request, headers);
+  }
+
+  #sent(error: unknown, request: RawRequest | undefined): void {
+    if (error || !request) return this.#end(refusal(textOf(error)));
+    this.#request = request;
+    request.on("response", (response: RawResponse, ack: RawAck) =>
+      this.#host.guard(() => this.#receive(response, ack)),
+    );
+    request.on("update", this.#host.onUpdate);
+    this.#user.sent?.(request.msg.headers["call-id"] ?? "");
+    if (this.#cancel) this.#sendCancel(request, this.#cancel);
+  }
+
+  #sendCancel(request: RawRequest, headers: Headers): void {
+    // The INVITE always ends in a final of its own, so how the CANCEL fared is of no interest.
+    this.#host.guard(() => request.cancel({ headers }, () => {}));
+  }
+
+  #receive(raw: RawResponse, ack: RawAck): void {
+    const status = raw.msg.status;
+    if (raw.source_address === "") {
+      if (status >= 200) this.#end(localOutcome(status, raw.msg.reason));
+      return;
+    }
+    const response = new DrachtioResponse(raw, ack, this.#host.guard);
+    if (status < 200) this.#user.provisional(response);
+    else this.#end({ kind: "response", response });
+  }
+
+  #end(outcome: Outcome): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#user.final(outcome);
+  }
+}
+
+/** The engine's own finals have no source address: 408 for timers B and F, 503 and 410 for the transport. */
+function localOutcome(status: number, reason: string): Outcome {
+  return status === 503 || status === 410 ? { kind: "transport-failure", detail: reason } : { kind: "timeout" };
+}
+
+const causes: readonly (readonly [text: RegExp, cause: RefusalCause])[] = [
+  [/to myself/i, "loop"],
+  [/unable to find dialog/i, "no-dialog"],
+  [/content-type|invalid request-uri|creating sip transaction/i, "bad-request"],
+];
+
+/** What the engine refuses to send: drachtio-server tells the causes apart by text alone. */
+function refusal(detail: string): Outcome {
+  const found = causes.find(([text]) => text.test(detail));
+  return found ? { kind: "refused", cause: found[1], detail } : { kind: "transport-failure", detail };
+}

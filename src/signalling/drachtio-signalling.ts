@@ -1,0 +1,137 @@
+import Srf from "drachtio-srf";
+import { parseNameAddr } from "../engine/message/name-addr.ts";
+import { WeirError } from "../errors.ts";
+import { DrachtioExchange, type ExchangeHost } from "./drachtio-exchange.ts";
+import { bodyOf, DrachtioRequest, textOf } from "./incoming.ts";
+import type { Exchange, ExchangeUser, OutgoingRequest, Signalling, SignallingUser } from "./port.ts";
+import type { RawMessage, RawRequest, RawResponse, RawSrf } from "./raw-srf.ts";
+
+/** The engine behind drachtio-srf: embedded in this process, or a drachtio-server elsewhere. */
+export interface EngineLink {
+  /** Whether it shows 100 responses to INVITE. */
+  readonly showsTrying: boolean;
+  readonly counters: object | undefined;
+  /**
+   * Links `srf` to the engine. The embedded one is listening when this is done; an external one may still be out of
+   * reach, and is tried again until it answers. Throws WEIR_LISTEN_FAILED.
+   */
+  attach(srf: RawSrf): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface SignallingLog {
+  error(detail: object, message: string): void;
+  warn(detail: object, message: string): void;
+}
+
+/** drachtio-server sends an application only the methods it asked for; what is within a dialog comes without asking. */
+const routedMethods = "invite register options info message notify subscribe publish refer prack update".split(" ");
+
+/** `Signalling` on drachtio-srf's raw calls: no Dialog objects and no promises, so no race between a 200 and what follows. */
+export class DrachtioSignalling implements Signalling {
+  readonly #link: EngineLink;
+  readonly #log: SignallingLog;
+  readonly #srf: RawSrf = createRawSrf();
+  readonly #host: ExchangeHost;
+  #user: SignallingUser | undefined;
+  #connected = false;
+
+  constructor(link: EngineLink, log: SignallingLog) {
+    this.#link = link;
+    this.#log = log;
+    this.#host = {
+      srf: this.#srf,
+      guard: (work) => this.#guard(work),
+      onUpdate: (request, response) => this.#receive(request, response),
+    };
+  }
+
+  get connected(): boolean {
+    return this.#connected;
+  }
+
+  get showsTrying(): boolean {
+    return this.#link.showsTrying;
+  }
+
+  get engineCounters(): object | undefined {
+    return this.#link.counters;
+  }
+
+  async start(user: SignallingUser): Promise<void> {
+    this.#user = user;
+    const srf = this.#srf;
+    // Nothing may be left unhandled: drachtio-srf would answer 404 and hang up on the engine.
+    srf.use((request, response) => this.#receive(request, response));
+    for (const method of routedMethods) srf.use(method, () => {});
+    srf.on("close", () => this.#lost("closed"));
+    srf.on("error", (error: Error) => this.#lost(error.message));
+    srf.on("connect", (error: unknown) => {
+      if (error) this.#log.error({ err: new WeirError("WEIR_ENGINE_UNREACHABLE", { reason: textOf(error) }) }, "engine refused");
+      else this.#found();
+    });
+    await this.#link.attach(srf);
+  }
+
+  async stop(): Promise<void> {
+    this.#connected = false;
+    this.#user = undefined;
+    await this.#link.close();
+  }
+
+  send(request: OutgoingRequest, user: ExchangeUser): Exchange {
+    const exchange = new DrachtioExchange(this.#host, user);
+    exchange.send(request);
+    return exchange;
+  }
+
+  #found(): void {
+    this.#connected = true;
+    this.#guard(() => this.#user?.connected());
+  }
+
+  #lost(reason: string): void {
+    if (!this.#connected) return this.#log.warn({ reason }, "signalling engine out of reach");
+    this.#connected = false;
+    this.#log.error({ reason }, "signalling engine lost");
+    this.#guard(() => this.#user?.disconnected());
+  }
+
+  #receive(raw: RawRequest, response: RawResponse): void {
+    this.#guard(
+      () => this.#dispatch(raw, response),
+      () => new DrachtioRequest(raw, response).respond({ status: 500, reason: "Server Internal Error", headers: {}, body: "" }),
+    );
+  }
+
+  #dispatch(raw: RawRequest, response: RawResponse): void {
+    const user = this.#user;
+    if (!user) return;
+    const dialogId = raw.stackDialogId ?? "";
+    const { method, headers } = raw.msg;
+    if (raw.source === "application") {
+      if (method === "BYE") user.dialogEnded(dialogId, headers.reason ?? "");
+      return;
+    }
+    if (method === "ACK") return user.ack({ dialogId, headers, body: bodyOf(raw.msg) });
+    const request = new DrachtioRequest(raw, response);
+    if (method !== "INVITE") return user.request(request);
+    raw.on("cancel", (cancel: RawMessage) => this.#guard(() => request.onCancel?.(cancel.headers)));
+    raw.on("update", this.#host.onUpdate);
+    if (parseNameAddr(headers.to ?? "")?.tag) user.request(request);
+    else user.invite(request);
+  }
+
+  /** Nothing may throw through drachtio-srf: it would drop the link, or the process. */
+  #guard(work: () => void, failed?: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#log.error({ err: error }, "defect in signalling");
+      if (failed) this.#guard(failed);
+    }
+  }
+}
+
+/** The typings of drachtio-srf know nothing of raw calls. */
+const createRawSrf = (): RawSrf => new (Srf as unknown as new () => RawSrf)();

@@ -1,0 +1,102 @@
+import { unjoined } from "./challenges.ts";
+import type { Headers, IncomingRequest, IncomingResponse, Message, Reply, ReplyListener, Source } from "./port.ts";
+import type { RawAck, RawMessage, RawRequest, RawResponse } from "./raw-srf.ts";
+
+/** drachtio-srf cuts a body at its first empty line when the message has no Content-Length. */
+export function bodyOf(message: RawMessage): string {
+  if (message.headers["content-length"] !== undefined || message.raw === undefined) return message.body ?? "";
+  const end = message.raw.indexOf("\r\n\r\n");
+  return end < 0 ? "" : message.raw.slice(end + 4);
+}
+
+export class DrachtioRequest implements IncomingRequest {
+  readonly body: string;
+  onCancel: ((cancel: Headers) => void) | undefined;
+  readonly #request: RawRequest;
+  readonly #response: RawResponse;
+  /** What drachtio-srf copied from the request: Call-ID, CSeq, From, To. */
+  readonly #identity: Headers;
+
+  constructor(request: RawRequest, response: RawResponse) {
+    this.#request = request;
+    this.#response = response;
+    this.#identity = response.msg.headers;
+    this.body = bodyOf(request.msg);
+  }
+
+  get method(): string {
+    return this.#request.msg.method;
+  }
+
+  get uri(): string {
+    return this.#request.msg.uri;
+  }
+
+  get headers(): Headers {
+    return this.#request.msg.headers;
+  }
+
+  get dialogId(): string {
+    return this.#request.stackDialogId ?? "";
+  }
+
+  get source(): Source {
+    const { protocol, source_address: address, source_port: port } = this.#request;
+    return { protocol, address, port };
+  }
+
+  get receivedOn(): string {
+    return this.#request.receivedOn ?? "";
+  }
+
+  respond(reply: Reply, listener?: ReplyListener): void {
+    const { msg, agent } = this.#response;
+    msg.status = reply.status;
+    msg.reason = reply.reason;
+    msg.headers = { ...this.#identity, ...unjoined(reply.headers) };
+    msg.body = reply.body;
+    if (reply.status >= 200) this.#response.finished = true;
+    const callback = listener && ((error: unknown) => listener(error ? textOf(error) : undefined));
+    agent.sendResponse(this.#response, {}, callback);
+  }
+}
+
+export class DrachtioResponse implements IncomingResponse {
+  readonly body: string;
+  readonly #response: RawResponse;
+  readonly #ack: RawAck;
+  readonly #guard: (work: () => void) => void;
+
+  constructor(response: RawResponse, ack: RawAck, guard: (work: () => void) => void) {
+    this.#response = response;
+    this.#ack = ack;
+    this.#guard = guard;
+    this.body = bodyOf(response.msg);
+  }
+
+  get status(): number {
+    return this.#response.msg.status;
+  }
+
+  get reason(): string {
+    return this.#response.msg.reason;
+  }
+
+  get headers(): Headers {
+    return this.#response.msg.headers;
+  }
+
+  get dialogId(): string {
+    return this.#response.stackDialogId ?? "";
+  }
+
+  get reliable(): boolean {
+    return this.status < 200 && this.headers.rseq !== undefined;
+  }
+
+  ack(message?: Message): void {
+    this.#guard(() => this.#ack(message ? { headers: message.headers, body: message.body } : {}));
+  }
+}
+
+export const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
