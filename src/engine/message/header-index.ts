@@ -1,5 +1,5 @@
+import { isOf, SPACE, skipClass, TOKEN, trimmedEnd } from "./chars.ts";
 import { CONTENT_LENGTH, codeAt, hashStep, kindOf, UNKNOWN } from "./header-names.ts";
-import { tokenEnd, trimmedEnd } from "./params.ts";
 
 /** Header lines kept of one message; further ones make it malformed. */
 export const MAX_HEADERS = 256;
@@ -38,31 +38,37 @@ export function indexHeaders(text: string, start: number): HeaderIndex {
   const entries: number[] = [];
   let problem = "";
   let seen = 0;
+  const length = text.length;
   let at = start;
-  for (;;) {
+  while (at < length) {
     const first = text.charCodeAt(at);
-    if (first === CR && text.charCodeAt(at + 1) === LF) return { entries, bodyStart: at + 2, problem };
+    if (first === CR && text.startsWith("\n", at + 1)) return { entries, bodyStart: at + 2, problem };
     if (first === LF) return { entries, bodyStart: at + 1, problem: problem || "Bare Carriage Return Or Line Feed" };
 
     let hash = 0;
-    const nameEnd = tokenEnd(text, at);
-    for (let i = at; i < nameEnd; i++) hash = hashStep(hash, text.charCodeAt(i));
-    const colon = skipBlanks(text, nameEnd);
+    let nameEnd = at;
+    for (; nameEnd < length; nameEnd++) {
+      const c = text.charCodeAt(nameEnd);
+      if (!isOf(c, TOKEN)) break;
+      hash = hashStep(hash, c);
+    }
+    let colon = nameEnd;
+    while (colon < length && isBlank(text.charCodeAt(colon))) colon++;
 
     let lf = text.indexOf("\n", nameEnd);
     let folded = false;
-    while (lf >= 0 && isBlank(text.charCodeAt(lf + 1))) {
+    while (lf >= 0 && lf + 1 < length && isBlank(text.charCodeAt(lf + 1))) {
       folded = true;
       lf = text.indexOf("\n", lf + 1);
     }
     // A line without an end may be cut anywhere: nothing in it can be believed.
-    if (lf < 0) return { entries, bodyStart: text.length, problem: problem || "Truncated Headers" };
+    if (lf < 0) break;
 
-    if (nameEnd === at || text.charCodeAt(colon) !== COLON) {
+    if (nameEnd === at || colon >= length || text.charCodeAt(colon) !== COLON) {
       problem ||= "Malformed Header Line";
     } else {
       const code = codeAt(text, at, nameEnd, hash);
-      const valueStart = skipFold(text, colon + 1, lf);
+      const valueStart = skipClass(text, colon + 1, lf, SPACE);
       const valueEnd = trimmedEnd(text, valueStart, lf);
       const clean = folded ? !hasBareBreak(text, colon, lf) : text.indexOf("\r", colon) === lf - 1;
       if (!clean) problem ||= "Bare Carriage Return Or Line Feed";
@@ -80,25 +86,11 @@ export function indexHeaders(text: string, start: number): HeaderIndex {
     }
     at = lf + 1;
   }
+  return { entries, bodyStart: length, problem: problem || "Truncated Headers" };
 }
 
 function isBlank(charCode: number): boolean {
   return charCode === 32 || charCode === 9;
-}
-
-function skipBlanks(text: string, at: number): number {
-  while (isBlank(text.charCodeAt(at))) at++;
-  return at;
-}
-
-/** Skips the white space before a value, a fold included (`To :\r\n sip:…`), but never past the line's end. */
-function skipFold(text: string, at: number, lf: number): number {
-  while (at < lf) {
-    const c = text.charCodeAt(at);
-    if (c !== 32 && c !== 9 && c !== CR && c !== LF) break;
-    at++;
-  }
-  return at;
 }
 
 /** Whether a folded value breaks its lines with anything but CRLF, up to and with the LF at `lf`. */

@@ -1,98 +1,89 @@
+import { PARAM_VALUE, SPACE, skipClass, skipSpace, TOKEN, trimmedEnd } from "./chars.ts";
+
 const QUOTE = 34;
 const COMMA = 44;
 const SEMICOLON = 59;
 const OPEN_ANGLE = 60;
+const EQUALS = 61;
 const CLOSE_ANGLE = 62;
 const BACKSLASH = 92;
 
 /**
- * The value of parameter `name` (lower case) in `;a=b;c` text: "" for a parameter without value, undefined when it is not
- * there. Minds quoted strings; white space around `;` and `=` is allowed (RFC 3261 section 7.3.1). `from` is where the
- * first semicolon may be.
+ * Walks the parameters in `text` from `from` on (nothing, or `;name` and `;name=value`) and hands each to `visit`, the name
+ * in lower case, the value as received and "" when there is none. False when they are malformed: an empty name, a stray
+ * character before a semicolon, an unclosed quoted string (RFC 3261 section 25.1 generic-param).
  */
-export function paramIn(text: string, name: string, from = 0): string | undefined {
-  let at = text.indexOf(";", from);
-  while (at >= 0) {
-    const end = paramEnd(text, at + 1);
-    let equals = text.indexOf("=", at + 1);
-    if (equals < 0 || equals > end) equals = end;
+export function readParams(text: string, from: number, visit?: (name: string, value: string) => void): boolean {
+  const length = text.length;
+  let at = skipSpace(text, from);
+  while (at < length) {
+    if (text.charCodeAt(at) !== SEMICOLON) return false;
     const start = skipSpace(text, at + 1);
-    const nameEnd = trimmedEnd(text, start, equals);
-    if (nameEnd - start === name.length && text.slice(start, nameEnd).toLowerCase() === name) {
-      return equals === end ? "" : text.slice(skipSpace(text, equals + 1), trimmedEnd(text, equals + 1, end));
+    const nameEnd = skipClass(text, start, length, TOKEN);
+    if (nameEnd === start) return false;
+    at = skipSpace(text, nameEnd);
+    let value = "";
+    if (at < length && text.charCodeAt(at) === EQUALS) {
+      const valueStart = skipSpace(text, at + 1);
+      const end = paramValueEnd(text, valueStart);
+      if (end <= valueStart) return false;
+      if (visit !== undefined) value = text.slice(valueStart, end);
+      at = skipSpace(text, end);
     }
-    at = end < text.length ? end : -1;
+    if (visit !== undefined) visit(lowerCase(text.slice(start, nameEnd)), value);
   }
-  return undefined;
+  return true;
 }
 
-/** Where the parameter that starts at `at` ends: the next semicolon outside quotes, or the end of the text. */
+function paramValueEnd(text: string, at: number): number {
+  if (at < text.length && text.charCodeAt(at) === QUOTE) return quotedEnd(text, at);
+  return skipClass(text, at, text.length, PARAM_VALUE);
+}
+
+/** `toLowerCase` that leaves the common case, a text already in lower case, untouched. */
+function lowerCase(name: string): string {
+  for (let at = 0; at < name.length; at++) {
+    const c = name.charCodeAt(at);
+    if (c >= 65 && c <= 90) return name.toLowerCase();
+  }
+  return name;
+}
+
+/** The value of parameter `name` (lower case): "" when it has none, undefined when it is not there. */
+export function paramIn(text: string, name: string): string | undefined {
+  let found: string | undefined;
+  readParams(text, text.charCodeAt(0) === SEMICOLON ? 0 : paramEnd(text, 0), (each, value) => {
+    if (each === name) found ??= value;
+  });
+  return found;
+}
+
+/** Where the parameter (or what stands before the first one) that starts at `at` ends: at a semicolon outside quotes. */
 export function paramEnd(text: string, at: number): number {
-  let quoted = false;
   for (; at < text.length; at++) {
     const c = text.charCodeAt(at);
-    if (c === QUOTE) quoted = !quoted;
-    else if (c === BACKSLASH && quoted) at++;
-    else if (c === SEMICOLON && !quoted) return at;
+    if (c === SEMICOLON) return at;
+    if (c === QUOTE) {
+      const end = quotedEnd(text, at);
+      if (end < 0) return text.length;
+      at = end - 1;
+    }
   }
   return text.length;
 }
 
-/** The first position at or after `at` that holds no space, tab, CR or LF. */
-export function skipSpace(text: string, at: number): number {
-  while (isSpace(text.charCodeAt(at))) at++;
-  return at;
-}
-
-/** `end` moved back over white space, not before `start`. */
-export function trimmedEnd(text: string, start: number, end: number): number {
-  while (end > start && isSpace(text.charCodeAt(end - 1))) end--;
-  return end;
-}
-
-/** Space, tab, and the CR and LF of a folded line. */
-export function isSpace(charCode: number): boolean {
-  return charCode === 32 || charCode === 9 || charCode === 13 || charCode === 10;
-}
-
-/** `;`-joined parameters with `name` set to `value`, in place when it is already there, else appended. */
+/** `text` with parameter `name` (lower case) set to `value`, in place when it is already there, else appended. */
 export function withParam(text: string, name: string, value: string): string {
-  let at = text.indexOf(";");
-  while (at >= 0) {
+  let at = paramEnd(text, 0);
+  while (at < text.length) {
     const end = paramEnd(text, at + 1);
-    const equals = text.indexOf("=", at + 1);
-    const nameEnd = equals < 0 || equals > end ? end : equals;
-    if (
-      text
-        .slice(at + 1, nameEnd)
-        .trim()
-        .toLowerCase() === name
-    ) {
+    const start = skipSpace(text, at + 1);
+    const nameEnd = skipClass(text, start, end, TOKEN);
+    if (lowerCase(text.slice(start, nameEnd)) === name)
       return `${text.slice(0, at)};${name}=${value}${text.slice(end)}`;
-    }
-    at = end < text.length ? end : -1;
+    at = end;
   }
   return `${text};${name}=${value}`;
-}
-
-/**
- * Whether the text from `from` on is nothing, or `;name` and `;name=value` parameters: no empty name, no stray character
- * before a semicolon, every quoted string closed (RFC 3261 section 25.1 generic-param).
- */
-export function paramsWellFormed(text: string, from: number): boolean {
-  let at = skipSpace(text, from);
-  while (at < text.length) {
-    if (text.charCodeAt(at) !== SEMICOLON) return false;
-    const start = skipSpace(text, at + 1);
-    at = skipSpace(text, tokenEnd(text, start));
-    if (at === start) return false;
-    if (text.charCodeAt(at) !== 61) continue;
-    at = skipSpace(text, at + 1);
-    const valueEnd = text.charCodeAt(at) === QUOTE ? quotedEnd(text, at) : valueTokenEnd(text, at);
-    if (valueEnd <= at) return false;
-    at = skipSpace(text, valueEnd);
-  }
-  return true;
 }
 
 /** Where the quoted string that opens at `at` ends (behind its closing quote), or -1 when it never closes. */
@@ -105,39 +96,12 @@ export function quotedEnd(text: string, at: number): number {
   return -1;
 }
 
-/** Token characters of RFC 3261 section 25.1, as a table over the 256 latin1 codes. */
-const tokenChars = new Uint8Array(256);
-for (const char of "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.!%*_+`'~") {
-  tokenChars[char.charCodeAt(0)] = 1;
-}
-
-/** The first position at or after `at` that holds no token character. */
-export function tokenEnd(text: string, at: number): number {
-  while (tokenChars[text.charCodeAt(at)] === 1) at++;
-  return at;
-}
-
-/** Whether the whole of `text` is one token, and not empty. */
-export function isToken(text: string): boolean {
-  return text.length > 0 && tokenEnd(text, 0) === text.length;
-}
-
-/** An unquoted parameter value: a token or a host, so anything up to white space or a separator of parameters. */
-function valueTokenEnd(text: string, at: number): number {
-  for (; at < text.length; at++) {
-    const c = text.charCodeAt(at);
-    if (c === SEMICOLON || c === COMMA || c === QUOTE || isSpace(c)) break;
-  }
-  return at;
-}
-
 /** Splits a list header's value at the commas outside quotes and angle brackets; values trimmed, empty ones left out. */
 export function splitValues(text: string): string[] {
   const values: string[] = [];
-  let start = 0;
-  while (start < text.length) {
+  for (let start = 0; start < text.length; ) {
     const end = valueEnd(text, start);
-    const from = skipSpace(text, start);
+    const from = skipClass(text, start, end, SPACE);
     const to = trimmedEnd(text, from, end);
     if (to > from) values.push(text.slice(from, to));
     start = end + 1;
@@ -147,6 +111,7 @@ export function splitValues(text: string): string[] {
 
 /** Where the value that starts at `at` ends: the next comma outside quotes and angle brackets, or the end of the text. */
 export function valueEnd(text: string, at: number): number {
+  if (text.indexOf(",", at) < 0) return text.length;
   let angle = false;
   for (; at < text.length; at++) {
     const c = text.charCodeAt(at);

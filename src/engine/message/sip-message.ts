@@ -1,3 +1,4 @@
+import { skipClass, skipSpace, TOKEN } from "./chars.ts";
 import { ENTRY, type HeaderIndex, indexHeaders, NAME_END, NAME_START, VALUE_END, VALUE_START } from "./header-index.ts";
 import {
   CALL_ID,
@@ -13,8 +14,8 @@ import {
   wireNameOf,
 } from "./header-names.ts";
 import { MalformedMessage } from "./malformed-message.ts";
-import { parseNameAddr } from "./name-addr.ts";
-import { isSpace, skipSpace, splitValues } from "./params.ts";
+import { addressTag } from "./name-addr.ts";
+import { splitValues } from "./params.ts";
 import { parseStartLine, type StartLine } from "./start-line.ts";
 import { parseNatural, type SipUri } from "./uri.ts";
 import { faultOf } from "./validate.ts";
@@ -63,8 +64,9 @@ export class SipMessage {
   #cseq = -1;
   #cseqMethod = "";
   #callId: string | undefined;
-  #fromTag: string | undefined;
-  #toTag: string | undefined;
+  /** null: the header is missing or malformed. */
+  #fromTag: string | null | undefined;
+  #toTag: string | null | undefined;
   #topVia: Via | undefined;
 
   constructor(text: string, start: StartLine, index: HeaderIndex, bodyEnd: number) {
@@ -101,14 +103,24 @@ export class SipMessage {
     return this.#callId;
   }
 
+  /** "" when there is none. */
   get fromTag(): string {
-    this.#fromTag ??= this.#tag(FROM);
-    return this.#fromTag;
+    return this.#readFromTag() ?? "";
   }
 
+  /** "" when there is none. */
   get toTag(): string {
-    this.#toTag ??= this.#tag(TO);
-    return this.#toTag;
+    return this.#readToTag() ?? "";
+  }
+
+  /** Whether From is there and well formed. */
+  get hasValidFrom(): boolean {
+    return this.#readFromTag() !== null;
+  }
+
+  /** Whether To is there and well formed. */
+  get hasValidTo(): boolean {
+    return this.#readToTag() !== null;
   }
 
   /** The branch of the top Via, "" when absent. */
@@ -197,17 +209,21 @@ export class SipMessage {
     return this.text.slice(start, ~end).replace(/[ \t]*\r?\n[ \t]+/g, " ");
   }
 
-  #tag(code: number): string {
-    const value = this.#first(code);
-    return value === undefined ? "" : (parseNameAddr(value)?.tag ?? "");
+  #readFromTag(): string | null {
+    if (this.#fromTag === undefined) this.#fromTag = addressTag(this.#first(FROM) ?? "") ?? null;
+    return this.#fromTag;
+  }
+
+  #readToTag(): string | null {
+    if (this.#toTag === undefined) this.#toTag = addressTag(this.#first(TO) ?? "") ?? null;
+    return this.#toTag;
   }
 
   #readCseq(): void {
     if (this.#cseq !== -1) return;
     const value = this.#first(CSEQ);
     if (value === undefined) return;
-    let end = 0;
-    while (end < value.length && !isSpace(value.charCodeAt(end))) end++;
+    const end = skipClass(value, 0, value.length, TOKEN);
     const number = parseNatural(value.slice(0, end), MAX_CSEQ);
     if (number < 0) return;
     this.#cseq = number;

@@ -1,4 +1,4 @@
-import { isToken } from "./params.ts";
+import { isToken } from "./chars.ts";
 import { isVisible, parseNatural, parseUri, type SipUri, uriScheme } from "./uri.ts";
 
 /** A request line or a status line. */

@@ -1,3 +1,4 @@
+import { HOST, skipClass, URI } from "./chars.ts";
 import { paramIn } from "./params.ts";
 
 /** A host as it stands in a SIP element (IPv6 keeps its brackets off) and a port, 0 when absent. */
@@ -42,15 +43,8 @@ export function parseHostPort(text: string): HostPort | undefined {
   return port > 0 ? { host, port } : undefined;
 }
 
-/** Letters, digits, dots, dashes, and the underscore that real networks use against the grammar. */
 function isHostname(host: string): boolean {
-  for (let at = 0; at < host.length; at++) {
-    const c = host.charCodeAt(at);
-    const fine =
-      (c >= 97 && c <= 122) || (c >= 48 && c <= 57) || (c >= 65 && c <= 90) || c === 46 || c === 45 || c === 95;
-    if (!fine) return false;
-  }
-  return host.length > 0;
+  return host.length > 0 && skipClass(host, 0, host.length, HOST) === host.length;
 }
 
 /** Hex digits, colons, dots (an embedded IPv4 address); the system decides the rest when it is used. */
@@ -106,17 +100,24 @@ export class SipUri implements HostPort {
   }
 }
 
-/** The scheme of a URI in lower case, "" when there is none (RFC 3986 section 3.1). */
-export function uriScheme(uri: string): string {
-  const colon = uri.indexOf(":");
-  if (colon <= 0) return "";
-  for (let at = 0; at < colon; at++) {
+/** Where the colon behind the scheme that starts at `at` is; the length of the text when there is no scheme (RFC 3986 3.1). */
+export function schemeEnd(uri: string, at: number): number {
+  const start = at;
+  for (; at < uri.length; at++) {
     const c = uri.charCodeAt(at);
+    if (c === COLON) return at > start ? at : uri.length;
     const letter = (c | 0x20) >= 97 && (c | 0x20) <= 122;
-    const other = at > 0 && ((c >= 48 && c <= 57) || c === 43 || c === 45 || c === 46);
-    if (!letter && !other) return "";
+    const other = at > start && ((c >= 48 && c <= 57) || c === 43 || c === 45 || c === 46);
+    if (!letter && !other) break;
   }
-  return uri.slice(0, colon).toLowerCase();
+  return uri.length;
+}
+
+/** The scheme of a URI in lower case, "" when there is none. */
+export function uriScheme(uri: string): string {
+  if (uri.startsWith("sip:")) return "sip";
+  const end = schemeEnd(uri, 0);
+  return end === uri.length ? "" : uri.slice(0, end).toLowerCase();
 }
 
 /** Parses a SIP or SIPS URI (RFC 3261 section 19.1); undefined for another scheme or a broken one. */
@@ -147,11 +148,7 @@ export function parseUri(text: string): SipUri | undefined {
   return new SipUri(scheme, user, password, address.host, address.port, text.slice(hostEnd, end), headers);
 }
 
-/** Whether `text` holds neither white space, control characters, quotes nor angle brackets: none may stand in a URI. */
+/** Whether `text` holds only what may stand in a URI, and something. */
 export function isVisible(text: string): boolean {
-  for (let at = 0; at < text.length; at++) {
-    const c = text.charCodeAt(at);
-    if (c <= 32 || c === 127 || c === 34 || c === 60 || c === 62) return false;
-  }
-  return text.length > 0;
+  return text.length > 0 && skipClass(text, 0, text.length, URI) === text.length;
 }

@@ -1,5 +1,5 @@
-import { parseNameAddr } from "./name-addr.ts";
-import { isToken } from "./params.ts";
+import { isToken } from "./chars.ts";
+import { checkNameAddr } from "./name-addr.ts";
 import type { SipMessage } from "./sip-message.ts";
 
 /**
@@ -8,29 +8,19 @@ import type { SipMessage } from "./sip-message.ts";
  */
 export function faultOf(message: SipMessage): string {
   if (message.topVia.text === "") return "Missing Or Malformed Via";
-  const from = message.header("from");
-  const to = message.header("to");
-  if (from === undefined) return "Missing From";
-  if (to === undefined) return "Missing To";
-  if (message.callId === "") return "Missing Call-ID";
-  if (!isCallId(message.callId)) return "Malformed Call-ID";
+  if (!message.hasValidFrom) return "Missing Or Malformed From";
+  if (!message.hasValidTo) return "Missing Or Malformed To";
+  if (!isCallId(message.callId)) return "Missing Or Malformed Call-ID";
   if (message.cseq < 0) return "Missing Or Malformed CSeq";
-  if (message.isRequest && message.cseqMethod !== message.method) return "CSeq Method Mismatch";
-  if (!isToken(message.cseqMethod)) return "Missing Or Malformed CSeq";
-  if (!isAddress(from)) return "Malformed From";
-  if (!isAddress(to)) return "Malformed To";
-  if (!message.isRequest) return "";
+  if (message.isRequest) {
+    if (message.cseqMethod !== message.method) return "CSeq Method Mismatch";
+  } else {
+    return isToken(message.method) ? "" : "Missing Or Malformed CSeq";
+  }
   const maxForwards = message.header("max-forwards");
   // RFC 2543 had no Max-Forwards, so its absence is forgiven.
   if (maxForwards !== undefined && message.maxForwards < 0) return "Malformed Max-Forwards";
   return hasGoodContacts(message) ? "" : "Malformed Contact";
-}
-
-function isAddress(value: string): boolean {
-  const address = parseNameAddr(value);
-  if (address === undefined) return false;
-  const tag = address.param("tag");
-  return tag === undefined || isToken(tag);
 }
 
 /** One or two words: no separators that RFC 3261 section 25.1 callid leaves out. */
@@ -39,9 +29,9 @@ function isCallId(callId: string): boolean {
     const c = callId.charCodeAt(at);
     if (c <= 32 || c === 44 || c === 59 || c === 61 || c === 124 || c >= 127) return false;
   }
-  return true;
+  return callId.length > 0;
 }
 
 function hasGoodContacts(message: SipMessage): boolean {
-  return message.headerValues("contact").every((value) => value === "*" || parseNameAddr(value) !== undefined);
+  return message.headerValues("contact").every((value) => value === "*" || checkNameAddr(value));
 }

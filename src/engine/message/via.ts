@@ -1,4 +1,5 @@
-import { paramEnd, paramsWellFormed, skipSpace, tokenEnd, trimmedEnd, valueEnd } from "./params.ts";
+import { skipClass, skipSpace, TOKEN, trimmedEnd } from "./chars.ts";
+import { paramEnd, readParams, valueEnd } from "./params.ts";
 import { parseHostPort } from "./uri.ts";
 
 /** One Via value (RFC 3261 section 20.42). Absent text is "", an absent port 0. */
@@ -22,25 +23,25 @@ export function parseVia(line: string): Via | undefined {
   const end = valueEnd(line, 0);
   const text = end === line.length ? line : line.slice(0, trimmedEnd(line, 0, end));
   const protocolStart = transportStart(text);
-  const protocolEnd = tokenEnd(text, protocolStart);
+  if (protocolStart < 0) return undefined;
+  const protocolEnd = skipClass(text, protocolStart, text.length, TOKEN);
   const sentByStart = skipSpace(text, protocolEnd);
   if (protocolEnd === protocolStart || sentByStart === protocolEnd) return undefined;
   const params = paramEnd(text, sentByStart);
   const sentBy = parseSentBy(text.slice(sentByStart, trimmedEnd(text, sentByStart, params)));
-  if (sentBy === undefined || !paramsWellFormed(text, params)) return undefined;
+  if (sentBy === undefined) return undefined;
   const via = new ParsedVia(text.slice(protocolStart, protocolEnd).toUpperCase(), sentBy.host, sentBy.port, text);
-  via.readParams(params);
-  return via;
+  return readParams(text, params, (name, value) => via.take(name, value)) ? via : undefined;
 }
 
 /** Where the transport name stands behind `SIP/2.0/`, white space around the slashes minded; -1 when it does not. */
 function transportStart(text: string): number {
-  if (text.startsWith("SIP/2.0/")) return text.charCodeAt(8) === 32 ? skipSpace(text, 8) : 8;
+  if (text.startsWith("SIP/2.0/")) return skipSpace(text, 8);
   let at = skipSpace(text, 0);
   for (const word of ["sip", "2.0"]) {
-    const end = tokenEnd(text, at);
+    const end = skipClass(text, at, text.length, TOKEN);
     const slash = skipSpace(text, end);
-    if (text.slice(at, end).toLowerCase() !== word || text.charCodeAt(slash) !== 47) return -1;
+    if (text.slice(at, end).toLowerCase() !== word || text[slash] !== "/") return -1;
     at = skipSpace(text, slash + 1);
   }
   return at;
@@ -65,22 +66,12 @@ class ParsedVia implements Via {
     readonly text: string,
   ) {}
 
-  /** Takes the known parameters from the well-formed list that starts at `at`. */
-  readParams(at: number): void {
-    const { text } = this;
-    while (at < text.length) {
-      const start = skipSpace(text, at + 1);
-      const nameEnd = tokenEnd(text, start);
-      const name = text.slice(start, nameEnd).toLowerCase();
-      const end = paramEnd(text, nameEnd);
-      const equals = skipSpace(text, nameEnd);
-      const value = equals < end ? text.slice(skipSpace(text, equals + 1), trimmedEnd(text, equals + 1, end)) : "";
-      if (name === "branch") this.branch = value;
-      else if (name === "rport") this.rport = value;
-      else if (name === "received") this.received = value;
-      else if (name === "maddr") this.maddr = value;
-      else if (name === "ttl") this.ttl = value;
-      at = end;
-    }
+  /** Keeps a parameter if it is one that Via defines. */
+  take(name: string, value: string): void {
+    if (name === "branch") this.branch = value;
+    else if (name === "rport") this.rport = value;
+    else if (name === "received") this.received = value;
+    else if (name === "maddr") this.maddr = value;
+    else if (name === "ttl") this.ttl = value;
   }
 }
