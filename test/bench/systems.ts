@@ -124,7 +124,7 @@ function costs(child: ChildProcess): Pick<System, "cpuMs" | "residentMb"> {
 }
 
 function activeSessions(answer: unknown): number {
-  const agents = answer as { sessions: { total: { active: number } } }[];
+  const { agents } = answer as { agents: { sessions: { total: { active: number } } }[] };
   return agents.reduce((sum, agent) => sum + agent.sessions.total.active, 0);
 }
 
