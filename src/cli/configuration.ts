@@ -14,7 +14,7 @@ export async function readConfiguration(file: string): Promise<WeirConfig | unde
     if ("config" in loaded) return loaded.config;
     for (const problem of loaded.errors) console.error(formatProblem(problem));
     const count = loaded.errors.length;
-    console.error(`${file}: ${count} ${count === 1 ? "error" : "errors"}, nothing was started`);
+    console.error(`${file}: ${count} ${count === 1 ? "error" : "errors"}`);
   } catch (error) {
     if (!(error instanceof WeirError)) throw error;
     const reason = error.cause instanceof Error ? error.cause.message : error.message;

@@ -101,6 +101,8 @@ function checkAgent(agent: Placed<AgentParams>, problems: Problems): void {
 
 type Limit = keyof AgentParams & `max-${string}`;
 
+type RateLimit = Exclude<keyof RateConstraint, "method">;
+
 const total = "max-sessions" satisfies Limit;
 const directional = ["max-inbound-sessions", "max-outbound-sessions"] as const satisfies readonly Limit[];
 
@@ -128,6 +130,12 @@ function checkLimits(agent: Placed<AgentParams>, problems: Problems): void {
     if (params[burst] > 0 && params[sustained] > params[burst]) {
       const text = `${params[sustained]} is above ${burst}, which is ${params[burst]}, so that it never limits`;
       problems.warning(agent.placeOf(sustained), text);
+    }
+  }
+  for (const constraint of params["rate-constraints"]) {
+    for (const limit of Object.keys(constraint).filter((name) => name !== "method") as RateLimit[]) {
+      const window = limit.endsWith("burst-rate") ? "burst-rate-window" : "sustain-rate-window";
+      if (constraint[limit] > 0 && params[window] === 0) emptyWindows.set(window, `${constraint.method} ${limit}`);
     }
   }
   if (params["min-asr"] > 0 && params["sustain-rate-window"] === 0) emptyWindows.set("sustain-rate-window", "min-asr");

@@ -1,4 +1,4 @@
-import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument } from "yaml";
+import { Composer, type CST, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, Parser } from "yaml";
 import type { Place, Problems } from "./problems.ts";
 
 /** A value with its place. `text` is what was typed: `0044` stays `0044` where a text is wanted. */
@@ -29,23 +29,48 @@ export interface MapEntry {
 
 export type SourceNode = ScalarNode | ListNode | MapNode;
 
+/**
+ * Deeper than this is no configuration. The YAML library composes nodes by recursion, and a process whose stack is used
+ * up may die of more than an exception, so the depth is measured before.
+ */
+const maximumDepth = 100;
+
 /** YAML text as nodes that know their lines; undefined (with the errors noted) when it is not well-formed YAML. */
 export function parseYaml(text: string, problems: Problems): SourceNode | undefined {
   const lines = new LineCounter();
   const lineAt = (offset: number): number => Math.max(1, lines.linePos(offset).line);
-  try {
-    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
-    for (const fault of [...document.errors, ...document.warnings]) {
-      problems.error({ line: lineAt(fault.pos[0]), path: "" }, `not valid YAML: ${fault.message}`);
-    }
-    if (problems.errors.length > 0) return undefined;
-    return new Converter(lineAt, problems).convert(document.contents, "");
-  } catch (error) {
-    // The YAML library recurses, so a text of brackets alone exhausts the stack.
-    if (!(error instanceof RangeError)) throw error;
-    problems.error({ line: 1, path: "" }, "not valid YAML: nested too deeply");
+  const tokens = [...new Parser(lines.addNewLine).parse(text)];
+  const deep = tooDeep(tokens);
+  if (deep) {
+    const place = { line: lineAt(deep.offset), path: "" };
+    problems.error(place, `found more than ${maximumDepth} levels, expected a handful`);
     return undefined;
   }
+  const [document, second] = new Composer({ uniqueKeys: false }).compose(tokens, true, text.length);
+  for (const fault of [...(document?.errors ?? []), ...(document?.warnings ?? [])]) {
+    problems.error({ line: lineAt(fault.pos[0]), path: "" }, `not valid YAML: ${fault.message}`);
+  }
+  if (second) {
+    problems.error({ line: lineAt(second.range[0]), path: "" }, "found a second document, expected one");
+  }
+  if (problems.errors.length > 0) return undefined;
+  return new Converter(lineAt, problems).convert(document?.contents ?? null, "");
+}
+
+/** The first token below the maximum depth. Without recursion, as that is what it protects from. */
+function tooDeep(tokens: readonly CST.Token[]): CST.Token | undefined {
+  let level = [...tokens];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > maximumDepth) return level[0];
+    level = level.flatMap(childTokens);
+  }
+  return undefined;
+}
+
+function childTokens(token: CST.Token): CST.Token[] {
+  if (token.type === "document") return token.value ? [token.value] : [];
+  if (!("items" in token)) return [];
+  return token.items.flatMap(({ key, value }) => [key, value].filter((child) => child !== undefined && child !== null));
 }
 
 const nothing = (line: number): ScalarNode => ({ kind: "scalar", line, value: null, text: "" });

@@ -1,0 +1,62 @@
+import { type FastifyInstance, type FastifyReply, fastify } from "fastify";
+import { WeirError } from "../errors.ts";
+import type { Metrics } from "./metrics.ts";
+import type { Readiness } from "./readiness.ts";
+
+/** What the API shows; each is asked at the moment of the request. */
+export interface AdminViews {
+  readonly agents: {
+    [Symbol.iterator](): Iterator<{ snapshot(): object }>;
+    get(hostname: string): { snapshot(): object } | undefined;
+  };
+  groups(): readonly object[];
+  calls(): readonly object[];
+}
+
+/** The admin API: JSON for people and tools, and Prometheus metrics. It shows and never changes anything. */
+export class AdminApi {
+  readonly #http: FastifyInstance;
+
+  constructor(views: AdminViews, metrics: Metrics, readiness: Readiness) {
+    // Kept connections of scrapers must not delay the end of the program.
+    this.#http = fastify({ forceCloseConnections: true });
+    this.#http.get("/healthz", () => ({ status: "ok", uptimeS: Math.floor(process.uptime()) }));
+    this.#http.get("/readyz", (_request, reply) => {
+      const missing = readiness.missing();
+      return reply.code(missing.length === 0 ? 200 : 503).send({ ready: missing.length === 0, missing });
+    });
+    this.#http.get("/metrics", async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()));
+    this.#http.get("/v1/agents", () => ({
+      agents: Array.from(views.agents, (agent) => withoutHistory(agent.snapshot())),
+    }));
+    this.#http.get<{ Params: { hostname: string } }>("/v1/agents/:hostname", (request, reply) => {
+      const { hostname } = request.params;
+      const agent = views.agents.get(hostname);
+      return agent ? agent.snapshot() : notFound(reply, `there is no session agent ${hostname}`);
+    });
+    this.#http.get("/v1/groups", () => ({ groups: views.groups() }));
+    this.#http.get("/v1/calls", () => ({ calls: views.calls() }));
+    this.#http.setNotFoundHandler((request, reply) => notFound(reply, `there is no ${request.method} ${request.url}`));
+  }
+
+  /** Port 0 chooses a free one. The address that is served. Throws WEIR_LISTEN_FAILED. */
+  async start(listen: { readonly address: string; readonly port: number }): Promise<string> {
+    try {
+      return await this.#http.listen({ host: listen.address, port: listen.port });
+    } catch (cause) {
+      throw new WeirError("WEIR_LISTEN_FAILED", { protocol: "http", ...listen }, { cause });
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.#http.close();
+  }
+}
+
+/** The list is read often and by machines; an agent's last transitions are shown with that agent alone. */
+function withoutHistory(snapshot: object): object {
+  const { transitions: _, ...rest } = snapshot as { transitions?: unknown };
+  return rest;
+}
+
+const notFound = (reply: FastifyReply, message: string): FastifyReply => reply.code(404).send({ error: message });

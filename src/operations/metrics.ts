@@ -1,0 +1,64 @@
+import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
+
+/** One number of a metric and the labels it stands under. */
+export interface Sample {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** A metric that is read from the program's own plain numbers when it is asked for, and costs nothing until then. */
+export interface MetricSource {
+  /** With the unit, and `_total` for a counter, as Prometheus names them. */
+  readonly name: string;
+  readonly kind: "counter" | "gauge";
+  readonly help: string;
+  readonly labels?: readonly string[];
+  samples(): Iterable<Sample>;
+}
+
+/** A metric without labels. */
+export const single = (kind: MetricSource["kind"], name: string, help: string, read: () => number): MetricSource => ({
+  name,
+  kind,
+  help,
+  samples: () => [{ labels: {}, value: read() }],
+});
+
+/** Everything that GET /metrics shows. */
+export class Metrics {
+  readonly #registry = new Registry();
+
+  constructor(sources: readonly MetricSource[]) {
+    collectDefaultMetrics({ register: this.#registry });
+    for (const source of sources) this.#add(source);
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  #add({ kind, name, help, labels = [], samples }: MetricSource): void {
+    const common = { name, help, labelNames: [...labels], registers: [this.#registry] };
+    if (kind === "counter") {
+      const counter: Counter = new Counter({
+        ...common,
+        collect: () => {
+          counter.reset();
+          for (const sample of samples()) counter.inc(sample.labels, sample.value);
+        },
+      });
+    } else {
+      const gauge: Gauge = new Gauge({
+        ...common,
+        collect: () => {
+          gauge.reset();
+          for (const sample of samples()) gauge.set(sample.labels, sample.value);
+        },
+      });
+    }
+  }
+}
