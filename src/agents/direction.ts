@@ -1,0 +1,2 @@
+/** inbound: received from the agent; outbound: sent to it (SEMANTICS section 1). */
+export type Direction = "inbound" | "outbound";

@@ -1,0 +1,72 @@
+import type { Clock, Ms, Timer } from "../clock.ts";
+import type { Evidence } from "./evidence.ts";
+import {
+  type HealthCause,
+  type HealthEvent,
+  type HealthState,
+  nextHealth,
+  readEvidence,
+  startOfHealth,
+  timerOf,
+} from "./health.ts";
+import type { AgentParams } from "./params.ts";
+
+/** Drives the health table of one agent: feeds it evidence, and keeps the one timer that its state waits for. */
+export class HealthKeeper {
+  readonly #clock: Clock;
+  readonly #changed: (now: Ms) => void;
+  #params: AgentParams;
+  #state: HealthState;
+  #timer: Timer | undefined;
+
+  /** `changed` is called after the health, not merely a count, has changed. */
+  constructor(params: AgentParams, clock: Clock, changed: (now: Ms) => void) {
+    this.#params = params;
+    this.#clock = clock;
+    this.#changed = changed;
+    this.#state = startOfHealth(clock.now());
+  }
+
+  get state(): HealthState {
+    return this.#state;
+  }
+
+  /** When the timer of the present state is due, on the monotonic clock. */
+  get dueAt(): Ms | undefined {
+    return timerOf(this.#state, this.#params)?.at;
+  }
+
+  observe(evidence: Evidence, now: Ms): void {
+    const { event, cause } = readEvidence(evidence, this.#params);
+    this.#apply(event, cause, now);
+  }
+
+  /** New times hold for the state at hand as well: its timer is set anew from when the state began. */
+  configure(params: AgentParams, now: Ms): void {
+    this.#params = params;
+    this.#setTimer(now);
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  #apply(event: HealthEvent, cause: HealthCause, now: Ms): void {
+    const before = this.#state;
+    this.#state = nextHealth(before, event, { params: this.#params, now, cause });
+    if (this.#state.health === before.health) return;
+    this.#setTimer(now);
+    this.#changed(now);
+  }
+
+  #setTimer(now: Ms): void {
+    this.stop();
+    const due = timerOf(this.#state, this.#params);
+    if (!due) return;
+    const reason = due.event === "resume-timer" ? "time-to-resume" : "in-service-period";
+    this.#timer = this.#clock.after(Math.max(0, due.at - now), () =>
+      this.#apply(due.event, { reason }, this.#clock.now()),
+    );
+  }
+}

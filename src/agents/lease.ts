@@ -1,0 +1,74 @@
+import type { Direction } from "./direction.ts";
+import type { SessionAgent } from "./session-agent.ts";
+
+/** Why a session, or another admitted request, gave its place back. */
+export type ReleaseReason =
+  | "bye"
+  | "cancelled"
+  | "rejected"
+  | "timeout"
+  | "transport-failure"
+  | "failover"
+  | "shutdown"
+  | "done"
+  | "error";
+
+/** The one object that holds a session's place in every counter it touches. */
+export interface Lease {
+  readonly agent: SessionAgent;
+  readonly direction: Direction;
+  /** A 2xx came: counts once for the answer-seizure ratio of a session sent to the agent, and frees nothing. */
+  answered(): void;
+  /** The first call frees every place; a second frees nothing and raises a defect event. */
+  release(why: ReleaseReason): void;
+}
+
+/** The counters that a lease was given a place in. */
+export interface LeaseBooks {
+  answered(lease: SessionLease): void;
+  released(lease: SessionLease): void;
+  releasedTwice(lease: SessionLease, again: ReleaseReason): void;
+}
+
+/** Is the admission that hands it out as well, so that admitting allocates this one object. */
+export class SessionLease implements Lease {
+  readonly admitted = true;
+  readonly agent: SessionAgent;
+  readonly direction: Direction;
+  /** False for requests that are no session: they were counted, and hold no place. */
+  readonly isSession: boolean;
+  readonly #books: LeaseBooks;
+  #isAnswered = false;
+  #why: ReleaseReason | undefined;
+
+  constructor(agent: SessionAgent, books: LeaseBooks, direction: Direction, isSession: boolean) {
+    this.agent = agent;
+    this.direction = direction;
+    this.isSession = isSession;
+    this.#books = books;
+  }
+
+  get lease(): Lease {
+    return this;
+  }
+
+  /** Undefined while the place is held. */
+  get why(): ReleaseReason | undefined {
+    return this.#why;
+  }
+
+  answered(): void {
+    if (this.#isAnswered) return;
+    this.#isAnswered = true;
+    this.#books.answered(this);
+  }
+
+  release(why: ReleaseReason): void {
+    if (this.#why !== undefined) {
+      this.#books.releasedTwice(this, why);
+      return;
+    }
+    this.#why = why;
+    this.#books.released(this);
+  }
+}

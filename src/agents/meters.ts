@@ -1,0 +1,91 @@
+import type { Ms } from "../clock.ts";
+import { AnswerSeizure } from "./answer-seizure.ts";
+import { AttemptWindow } from "./attempt-window.ts";
+import type { Direction } from "./direction.ts";
+import { type AgentParams, agentParams } from "./params.ts";
+import { SessionCounts } from "./session-counts.ts";
+
+/** A burst window and a sustain window that count the same attempts. */
+export interface WindowPair {
+  readonly burst: AttemptWindow;
+  readonly sustain: AttemptWindow;
+}
+
+type WindowName = "burst-rate-window" | "sustain-rate-window" | "register-burst-window";
+
+/** A window of 0 s could hold nothing: it takes its default. */
+const lengthMs = (params: AgentParams, name: WindowName): Ms => (params[name] || agentParams[name].default) * 1000;
+
+/** Everything that is counted for one agent, whether or not a limit reads it. */
+export class Meters {
+  readonly sessions = new SessionCounts();
+  readonly attempts: WindowPair;
+  readonly registers: WindowPair;
+  readonly answerSeizure: AnswerSeizure;
+  /** By method, for the methods that have a rate constraint. */
+  readonly #methods = new Map<string, WindowPair>();
+
+  constructor(params: AgentParams, now: Ms) {
+    this.attempts = windowPair(params, "burst-rate-window", now);
+    this.registers = windowPair(params, "register-burst-window", now);
+    this.answerSeizure = new AnswerSeizure(params);
+    this.#keepMethods(params, now);
+  }
+
+  method(method: string): WindowPair | undefined {
+    return this.#methods.get(method);
+  }
+
+  /** A session attempt that was admitted: takes the place, and counts in every window. */
+  countSession(direction: Direction, now: Ms): void {
+    this.sessions.enter(direction);
+    this.attempts.burst.count(direction, now);
+    this.attempts.sustain.count(direction, now);
+    if (direction === "outbound") this.answerSeizure.attempt(this.attempts.sustain.lengthMs, now);
+  }
+
+  /** A new REGISTER that was admitted; not one that answers a challenge. */
+  countRegister(direction: Direction, now: Ms): void {
+    this.registers.burst.count(direction, now);
+    this.registers.sustain.count(direction, now);
+  }
+
+  /** Any request of a method with a rate constraint, re-INVITEs and answers to challenges included. */
+  countMethod(method: string, direction: Direction, now: Ms): void {
+    const windows = this.#methods.size > 0 ? this.#methods.get(method) : undefined;
+    windows?.burst.count(direction, now);
+    windows?.sustain.count(direction, now);
+  }
+
+  countAnswer(now: Ms): void {
+    this.answerSeizure.answer(this.attempts.sustain.lengthMs, now);
+  }
+
+  configure(params: AgentParams, now: Ms): void {
+    resize(this.attempts, params, "burst-rate-window", now);
+    resize(this.registers, params, "register-burst-window", now);
+    for (const windows of this.#methods.values()) resize(windows, params, "burst-rate-window", now);
+    this.answerSeizure.configure(params);
+    this.#keepMethods(params, now);
+  }
+
+  #keepMethods(params: AgentParams, now: Ms): void {
+    const wanted = new Set<string>(params["rate-constraints"].map((each) => each.method));
+    for (const method of this.#methods.keys()) if (!wanted.has(method)) this.#methods.delete(method);
+    for (const method of wanted) {
+      if (!this.#methods.has(method)) this.#methods.set(method, windowPair(params, "burst-rate-window", now));
+    }
+  }
+}
+
+function windowPair(params: AgentParams, burst: WindowName, now: Ms): WindowPair {
+  return {
+    burst: new AttemptWindow(lengthMs(params, burst), now),
+    sustain: new AttemptWindow(lengthMs(params, "sustain-rate-window"), now),
+  };
+}
+
+function resize(windows: WindowPair, params: AgentParams, burst: WindowName, now: Ms): void {
+  windows.burst.resize(lengthMs(params, burst), now);
+  windows.sustain.resize(lengthMs(params, "sustain-rate-window"), now);
+}

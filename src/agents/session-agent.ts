@@ -1,0 +1,265 @@
+import type { Clock, Ms } from "../clock.ts";
+import { WeirError } from "../errors.ts";
+import type { Admission, AdmitRequest, Refusal, Room } from "./admission.ts";
+import type { AgentEvents } from "./agent-events.ts";
+import { Constraints } from "./constraints.ts";
+import type { Evidence } from "./evidence.ts";
+import { HealthKeeper } from "./health-keeper.ts";
+import { type LeaseBooks, SessionLease } from "./lease.ts";
+import type { LimitName } from "./limit.ts";
+import { Meters } from "./meters.ts";
+import type { AgentParams } from "./params.ts";
+import { RetryAfterHold } from "./retry-after-hold.ts";
+import { ShownState } from "./shown-state.ts";
+import { type AgentSnapshot, type LastPing, snapshotOf } from "./snapshot.ts";
+import type { AdminState, StateLetter, StateReason } from "./state.ts";
+import { sustainedRate } from "./sustained-limit.ts";
+
+export type { Admission, AdmitRequest, Refusal, Room } from "./admission.ts";
+export type { Direction } from "./direction.ts";
+export type { Evidence } from "./evidence.ts";
+export type { Lease, ReleaseReason } from "./lease.ts";
+export type { Exceeded, LimitName } from "./limit.ts";
+export type { AgentSnapshot } from "./snapshot.ts";
+export type { AdminState, StateChange, StateLetter } from "./state.ts";
+
+export interface AgentDeps {
+  readonly clock: Clock;
+  readonly events: AgentEvents;
+}
+
+const roomForOneMore: Room = { admitted: true };
+const refusedBy = {
+  O: { admitted: false, state: "O", exceeded: [] },
+  S: { admitted: false, state: "S", exceeded: [] },
+  D: { admitted: false, state: "D", exceeded: [] },
+} as const satisfies Partial<Record<StateLetter, Refusal>>;
+
+/**
+ * A next-hop peer: its limits, its health, what people have set, and the one state that follows from the three
+ * (SEMANTICS section 2). Everything here is synchronous: nothing awaits between check and take.
+ */
+export class SessionAgent {
+  readonly hostname: string;
+  readonly #clock: Clock;
+  readonly #events: AgentEvents;
+  readonly #meters: Meters;
+  readonly #retryAfter: RetryAfterHold;
+  readonly #facts: { admin: AdminState; constraints: Constraints; readonly health: HealthKeeper };
+  readonly #shown: ShownState;
+  readonly #books: LeaseBooks;
+  #params: AgentParams;
+  #lastActivity: Ms = Number.NEGATIVE_INFINITY;
+  #lastPing: LastPing | undefined;
+  #inbound = 0;
+  #outbound = 0;
+  #answered = 0;
+  #exceeded: Map<LimitName, number> | undefined;
+
+  constructor(params: AgentParams, { clock, events }: AgentDeps) {
+    this.hostname = params.hostname;
+    this.#clock = clock;
+    this.#events = events;
+    this.#params = params;
+    this.#meters = new Meters(params, clock.now());
+    this.#retryAfter = new RetryAfterHold(params);
+    this.#facts = {
+      admin: adminOf(params),
+      constraints: new Constraints(params, this.#meters, this.#retryAfter),
+      health: new HealthKeeper(params, clock, (now) => this.#shown.refresh(now)),
+    };
+    this.#shown = new ShownState(this.hostname, this.#facts, clock, events);
+    this.#books = {
+      answered: (lease) => this.#countAnswer(lease),
+      released: (lease) => this.#giveBack(lease),
+      releasedTwice: ({ direction, why }, again) =>
+        this.#defect(new WeirError("WEIR_LEASE_RELEASED_TWICE", { agent: this.hostname, direction, why, again })),
+    };
+  }
+
+  get params(): AgentParams {
+    return this.#params;
+  }
+
+  get admin(): AdminState {
+    return this.#facts.admin;
+  }
+
+  get letter(): StateLetter {
+    return this.#shown.letterAt(this.#clock.now());
+  }
+
+  get reason(): StateReason {
+    return this.#shown.reasonAt(this.#clock.now());
+  }
+
+  /** When the letter last changed, on the monotonic clock. */
+  get since(): Ms {
+    return this.#shown.since;
+  }
+
+  /** When a timer changes the state next, on the monotonic clock; undefined while none does. */
+  get resumeAt(): Ms | undefined {
+    const { health, constraints } = this.#facts;
+    if (health.state.health !== "in-service") return health.dueAt;
+    const now = this.#clock.now();
+    const at = constraints.firstFull(now) ? constraints.turnsAt(now) : Number.POSITIVE_INFINITY;
+    return Number.isFinite(at) ? at : undefined;
+  }
+
+  /** When a SIP transaction with the agent last took place, on the monotonic clock; -Infinity before the first. */
+  get lastActivity(): Ms {
+    return this.#lastActivity;
+  }
+
+  get inboundActive(): number {
+    return this.#meters.sessions.active("inbound");
+  }
+
+  get outboundActive(): number {
+    return this.#meters.sessions.active("outbound");
+  }
+
+  /** Session attempts sent per second, averaged over one to two sustain windows. */
+  get outboundSustainRate(): number {
+    return sustainedRate(this.#meters.attempts.sustain, "outbound", this.#clock.now());
+  }
+
+  /**
+   * True while a Retry-After keeps new sessions off. It must not keep them off the last candidate that is in service:
+   * routing, which alone knows the candidates, then asks again with `ignoreRetryAfter` (SEMANTICS section 8).
+   */
+  get heldByRetryAfter(): boolean {
+    return this.#retryAfter.full(this.#clock.now());
+  }
+
+  /** Takes a place in every counter the request touches, or in none (SEMANTICS section 3). */
+  admit(request: AdmitRequest): Admission {
+    const now = this.#clock.now();
+    const refusal = this.#refusal(request, this.#shown.current(now), now);
+    if (refusal) {
+      this.#countRefusal(refusal);
+      return refusal;
+    }
+    this.#lastActivity = now;
+    const isSession = this.#count(request, now);
+    if (request.method === "INVITE") this.#shown.refresh(now);
+    return new SessionLease(this, this.#books, request.direction, isSession);
+  }
+
+  /** What `admit` would say now. */
+  room(request: AdmitRequest): Room {
+    const now = this.#clock.now();
+    return this.#refusal(request, this.#shown.letterAt(now), now) ?? roomForOneMore;
+  }
+
+  /** Evidence for the agent's health, and for how long a 503 with Retry-After keeps new sessions off (SEMANTICS 4, 8). */
+  observe(evidence: Evidence): void {
+    const now = this.#clock.now();
+    if (evidence.kind === "response" && evidence.purpose === "traffic") {
+      this.#lastActivity = now;
+      if (evidence.status === 503 && evidence.retryAfterS !== undefined) {
+        this.#retryAfter.hold(evidence.retryAfterS, now);
+        this.#shown.refresh(now);
+      }
+    }
+    this.#facts.health.observe(evidence, now);
+  }
+
+  /** A SIP transaction with the agent took place that neither `admit` nor `observe` heard of, as one in dialog: no ping is due. */
+  touch(): void {
+    this.#lastActivity = this.#clock.now();
+  }
+
+  setAdmin(state: AdminState): void {
+    if (state === this.#facts.admin) return;
+    this.#facts.admin = state;
+    this.#shown.refresh(this.#clock.now());
+  }
+
+  /**
+   * Other parameters from now on; what is counted stays counted, and sessions above a lower limit stay up. The
+   * configured `state` counts as an administrative change only where it differs from the one configured before.
+   */
+  configure(params: AgentParams): void {
+    const now = this.#clock.now();
+    const before = this.#params;
+    this.#params = params;
+    this.#meters.configure(params, now);
+    this.#retryAfter.configure(params, now);
+    this.#facts.constraints = new Constraints(params, this.#meters, this.#retryAfter);
+    this.#facts.health.configure(params, now);
+    if (params.state !== before.state) this.setAdmin(adminOf(params));
+    this.#shown.refresh(now);
+  }
+
+  /** Sets every timer free. The agent's leases stay good. */
+  stop(): void {
+    this.#facts.health.stop();
+    this.#shown.stop();
+  }
+
+  snapshot(): AgentSnapshot {
+    return snapshotOf({
+      clock: this.#clock,
+      params: this.#params,
+      facts: this.#facts,
+      shown: this.#shown,
+      meters: this.#meters,
+      exceeded: this.#exceeded,
+      totals: { inbound: this.#inbound, outbound: this.#outbound, answered: this.#answered },
+      lastPing: this.#lastPing,
+      resumeAt: this.resumeAt,
+    });
+  }
+
+  #refusal(request: AdmitRequest, letter: StateLetter, now: Ms): Refusal | undefined {
+    if (request.exempt) return undefined;
+    // I means that every limit has room for a session, in both directions.
+    if (request.method === "INVITE" && letter === "I") return undefined;
+    if (request.direction === "outbound" && letter !== "I" && letter !== "C") return refusedBy[letter];
+    const exceeded = this.#facts.constraints.refusing(request, now);
+    return exceeded.length === 0 ? undefined : { admitted: false, state: letter, exceeded };
+  }
+
+  #countRefusal({ exceeded }: Refusal): void {
+    for (const each of exceeded) {
+      this.#exceeded ??= new Map();
+      this.#exceeded.set(each.limit, (this.#exceeded.get(each.limit) ?? 0) + 1);
+      this.#events.announce("limit-exceeded", this.hostname, each);
+    }
+  }
+
+  /** True when the request takes a session's place. */
+  #count({ method, direction, exempt, answersChallenge }: AdmitRequest, now: Ms): boolean {
+    this.#meters.countMethod(method, direction, now);
+    if (exempt) return false;
+    if (method === "REGISTER" && !answersChallenge) this.#meters.countRegister(direction, now);
+    if (method !== "INVITE") return false;
+    this.#meters.countSession(direction, now);
+    if (direction === "inbound") this.#inbound++;
+    else this.#outbound++;
+    return true;
+  }
+
+  #countAnswer(lease: SessionLease): void {
+    if (!lease.isSession) return;
+    this.#answered++;
+    if (lease.direction === "outbound") this.#meters.countAnswer(this.#clock.now());
+  }
+
+  #giveBack(lease: SessionLease): void {
+    if (!lease.isSession) return;
+    if (!this.#meters.sessions.leave(lease.direction)) {
+      this.#defect(new WeirError("WEIR_COUNTER_NEGATIVE", { agent: this.hostname, direction: lease.direction }));
+    }
+    this.#shown.placeFreed();
+  }
+
+  #defect(error: WeirError): void {
+    this.#events.announce("defect", error);
+  }
+}
+
+// The table's choices are wider than what they stand for: `choice` values are typed by their own list.
+const adminOf = (params: AgentParams): AdminState => params.state;

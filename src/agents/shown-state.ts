@@ -1,0 +1,135 @@
+import type { Clock, Ms, Timer } from "../clock.ts";
+import type { AgentEvents } from "./agent-events.ts";
+import type { Constraints } from "./constraints.ts";
+import type { HealthKeeper } from "./health-keeper.ts";
+import type { LimitName } from "./limit.ts";
+import type { AdminState, StateChange, StateLetter, StateReason } from "./state.ts";
+
+/** The three independent facts that the state follows from (SEMANTICS section 2). */
+export interface Facts {
+  admin: AdminState;
+  constraints: Constraints;
+  readonly health: HealthKeeper;
+}
+
+const transitionsKept = 50;
+
+/**
+ * The state that an agent shows. It is derived, never stored for its own sake; what is kept here is what was last
+ * announced, so that each change raises exactly one event, those that only the passing of time brings included.
+ */
+export class ShownState {
+  readonly #hostname: string;
+  readonly #facts: Facts;
+  readonly #clock: Clock;
+  readonly #events: AgentEvents;
+  #letter: StateLetter;
+  #since: Ms;
+  #reason: StateReason = "start";
+  /** The limit that makes, or last made, the agent show C. */
+  #heldBy: LimitName | undefined;
+  /** When time alone may next change the letter: Infinity, or a timer is set for it. */
+  #turnsAt = Number.POSITIVE_INFINITY;
+  #timer: Timer | undefined;
+  #transitions: StateChange[] | undefined;
+
+  constructor(hostname: string, facts: Facts, clock: Clock, events: AgentEvents) {
+    this.#hostname = hostname;
+    this.#facts = facts;
+    this.#clock = clock;
+    this.#events = events;
+    this.#since = clock.now();
+    this.#letter = this.letterAt(this.#since);
+  }
+
+  /** When the letter last changed, on the monotonic clock. */
+  get since(): Ms {
+    return this.#since;
+  }
+
+  /** The last changes, oldest first. */
+  get transitions(): readonly StateChange[] {
+    return this.#transitions ?? [];
+  }
+
+  letterAt(now: Ms): StateLetter {
+    const { admin, health, constraints } = this.#facts;
+    if (admin !== "enabled") return "D";
+    if (health.state.health === "out-of-service") return "O";
+    if (health.state.health === "standby") return "S";
+    return constraints.firstFull(now) ? "C" : "I";
+  }
+
+  reasonAt(now: Ms): StateReason {
+    const { admin, health, constraints } = this.#facts;
+    const letter = this.letterAt(now);
+    if (letter === "D") return admin;
+    if (letter === "C") return constraints.firstFull(now)?.name ?? this.#reason;
+    return letter === "I" ? this.#reason : health.state.cause.reason;
+  }
+
+  /** The letter of this moment. Announces it first where time alone has changed it and the timer is not through yet. */
+  current(now: Ms): StateLetter {
+    if (this.#letter === "C" || now >= this.#turnsAt) this.refresh(now);
+    return this.#letter;
+  }
+
+  /** To be called whenever one of the facts may have changed. */
+  refresh(now: Ms): void {
+    const letter = this.letterAt(now);
+    if (letter !== this.#letter) this.#change(letter, now);
+    if (letter === "I" || letter === "C") this.#watch(now);
+  }
+
+  /** A session ended. That can only make room, so it matters to an agent that showed none. */
+  placeFreed(): void {
+    if (this.#letter === "C") this.refresh(this.#clock.now());
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#turnsAt = Number.POSITIVE_INFINITY;
+  }
+
+  /** A timer already set for an earlier moment is left: it looks again, and sets the next. */
+  #watch(now: Ms): void {
+    const at = this.#facts.constraints.turnsAt(now);
+    if (at >= this.#turnsAt) return;
+    this.#timer?.cancel();
+    this.#turnsAt = at;
+    // Rounded up, as timers of whole milliseconds would fire just before a moment between two of them.
+    this.#timer = this.#clock.after(Math.ceil(at - now), () => {
+      this.#turnsAt = Number.POSITIVE_INFINITY;
+      this.refresh(this.#clock.now());
+    });
+  }
+
+  #change(to: StateLetter, now: Ms): void {
+    const from = this.#letter;
+    const change: StateChange = {
+      hostname: this.#hostname,
+      from,
+      to,
+      at: this.#clock.date(),
+      ...this.#why(from, to, now),
+    };
+    this.#letter = to;
+    this.#since = now;
+    this.#reason = change.reason;
+    this.#transitions ??= [];
+    this.#transitions.push(change);
+    if (this.#transitions.length > transitionsKept) this.#transitions.shift();
+    this.#events.announce("state-changed", change);
+  }
+
+  #why(from: StateLetter, to: StateLetter, now: Ms): Pick<StateChange, "reason" | "limit" | "value" | "maximum"> {
+    const { admin, health, constraints } = this.#facts;
+    if (to === "D") return { reason: admin };
+    if (to === "C") this.#heldBy = constraints.firstFull(now)?.name;
+    if (this.#heldBy && (to === "C" || (to === "I" && from === "C"))) {
+      const { limit, value, maximum } = constraints.measure(this.#heldBy, now);
+      return { reason: limit, limit, value, maximum };
+    }
+    return to === "I" && from === "D" ? { reason: "enabled" } : health.state.cause;
+  }
+}

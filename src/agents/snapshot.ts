@@ -1,0 +1,145 @@
+import type { Clock, Ms } from "../clock.ts";
+import type { Scope } from "./attempt-window.ts";
+import { burstRate } from "./burst-limit.ts";
+import type { Health } from "./health.ts";
+import type { LimitName } from "./limit.ts";
+import type { Meters } from "./meters.ts";
+import type { AgentParams } from "./params.ts";
+import type { Facts, ShownState } from "./shown-state.ts";
+import { type AdminState, type StateChange, type StateLetter, type StateReason, stateWords } from "./state.ts";
+import { sustainedRate } from "./sustained-limit.ts";
+
+/** A measure beside the limit on it; maximum 0 = no limit. */
+export interface Active {
+  readonly active: number;
+  readonly maximum: number;
+}
+
+export interface Rate {
+  /** Per second. */
+  readonly value: number;
+  readonly maximum: number;
+}
+
+/** How the last ping that came to an end went: answered with `status`, or not, with `failure` saying why. */
+export interface LastPing {
+  /** When it was sent: milliseconds since 1970. */
+  readonly at: Ms;
+  readonly status?: number;
+  readonly failure?: string;
+  /** Absent when there was no answer. */
+  readonly roundTripMs?: number;
+}
+
+export interface AgentSnapshot {
+  readonly hostname: string;
+  /** `address:port`, or the name that is looked up. */
+  readonly address: string;
+  readonly transport: string;
+  readonly realm: string;
+  readonly state: { readonly letter: StateLetter; readonly word: string };
+  readonly reason: StateReason;
+  /** ISO 8601, as all moments here. */
+  readonly since: string;
+  /** The three facts that the state follows from (SEMANTICS section 2). */
+  readonly admin: AdminState;
+  readonly health: Health;
+  readonly constraint: readonly LimitName[];
+  readonly sessions: Readonly<Record<Scope, Active>>;
+  readonly rates: Readonly<Record<"burst" | "sustain", Readonly<Record<Scope, Rate>>>>;
+  /** Of the current sustain window. `ratio` in %, null before the first attempt. */
+  readonly asr: {
+    readonly ratio: number | null;
+    readonly answered: number;
+    readonly attempts: number;
+    readonly minimum: number;
+  };
+  /** Refusals by limit since the start. */
+  readonly exceeded: Readonly<Partial<Record<LimitName, number>>>;
+  /** Sessions since the start. */
+  readonly totals: { readonly inbound: number; readonly outbound: number; readonly answered: number };
+  readonly lastPing: {
+    readonly at: string;
+    readonly status?: number;
+    readonly failure?: string;
+    readonly roundTripMs?: number;
+  } | null;
+  /** When a timer changes the state next; null while none does. */
+  readonly resumeAt: string | null;
+  /** The last fifty changes, oldest first. */
+  readonly transitions: readonly (Omit<StateChange, "at"> & { readonly at: string })[];
+}
+
+export interface SnapshotSource {
+  readonly clock: Clock;
+  readonly params: AgentParams;
+  readonly facts: Facts;
+  readonly shown: ShownState;
+  readonly meters: Meters;
+  readonly exceeded: ReadonlyMap<LimitName, number> | undefined;
+  readonly totals: AgentSnapshot["totals"];
+  readonly lastPing: LastPing | undefined;
+  readonly resumeAt: Ms | undefined;
+}
+
+export function snapshotOf(source: SnapshotSource): AgentSnapshot {
+  const { clock, params, facts, shown, meters, lastPing, resumeAt } = source;
+  const now = clock.now();
+  const letter = shown.letterAt(now);
+  const dateOf = (moment: Ms): string => iso(clock.date() + moment - now);
+  return {
+    hostname: params.hostname,
+    address: addressOf(params),
+    transport: params["transport-method"],
+    realm: params["realm-id"] || "default",
+    state: { letter, word: stateWords[letter] },
+    reason: shown.reasonAt(now),
+    since: dateOf(shown.since),
+    admin: facts.admin,
+    health: facts.health.state.health,
+    constraint: facts.constraints.allFull(now),
+    sessions: byScope((scope, prefix) => ({
+      active: meters.sessions.active(scope),
+      maximum: params[`${prefix}-sessions`],
+    })),
+    rates: {
+      burst: byScope((scope, prefix) => ({
+        value: burstRate(meters.attempts.burst, scope, now),
+        maximum: params[`${prefix}-burst-rate`],
+      })),
+      sustain: byScope((scope, prefix) => ({
+        value: sustainedRate(meters.attempts.sustain, scope, now),
+        maximum: params[`${prefix}-sustain-rate`],
+      })),
+    },
+    asr: answerSeizureOf(meters, params, now),
+    exceeded: Object.fromEntries(source.exceeded ?? []),
+    totals: source.totals,
+    lastPing: lastPing ? { ...lastPing, at: iso(lastPing.at) } : null,
+    resumeAt: resumeAt === undefined ? null : dateOf(resumeAt),
+    transitions: shown.transitions.map((change) => ({ ...change, at: iso(change.at) })),
+  };
+}
+
+const prefixes = { total: "max", inbound: "max-inbound", outbound: "max-outbound" } as const;
+
+function byScope<T>(of: (scope: Scope, prefix: (typeof prefixes)[Scope]) => T): Record<Scope, T> {
+  return {
+    total: of("total", prefixes.total),
+    inbound: of("inbound", prefixes.inbound),
+    outbound: of("outbound", prefixes.outbound),
+  };
+}
+
+function answerSeizureOf(meters: Meters, params: AgentParams, now: Ms): AgentSnapshot["asr"] {
+  const { attempts, answered } = meters.answerSeizure.tally(meters.attempts.sustain.lengthMs, now);
+  const ratio = attempts === 0 ? null : Math.min(100, (answered * 100) / attempts);
+  return { ratio, answered, attempts, minimum: params["min-asr"] };
+}
+
+function addressOf(params: AgentParams): string {
+  const host = params["ip-address"] || params.hostname;
+  return `${host.includes(":") ? `[${host}]` : host}:${params.port}`;
+}
+
+const iso = (date: Ms): string => new Date(date).toISOString();
