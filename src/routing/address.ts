@@ -1,0 +1,96 @@
+/** What a policy's from-address or to-address may be: anything, a digit prefix, or a host or domain. */
+export type AddressPattern =
+  | { readonly kind: "any" }
+  | { readonly kind: "number"; readonly prefix: string }
+  | { readonly kind: "host"; readonly host: string };
+
+/** Characters that people write in numbers and that mean nothing (SEMANTICS.md section 6; RFC 3966 visual-separator). */
+const visualSeparators = /[-.() ]/g;
+const number = /^\+?[0-9*#]+$/;
+const ipv4 = /^\d{1,3}(\.\d{1,3}){3}$/;
+
+/** The number without visual separators, or "" when the user part is not a number. User parameters (`;…`) do not count. */
+export function numberOf(user: string): string {
+  if (plainDigits(user)) return user;
+  const end = user.indexOf(";");
+  const bare = (end < 0 ? user : user.slice(0, end)).replace(visualSeparators, "");
+  return number.test(bare) ? bare : "";
+}
+
+/** The common case, decided without a regular expression: only digits, perhaps after a `+`. */
+function plainDigits(user: string): boolean {
+  const start = user.charCodeAt(0) === 0x2b ? 1 : 0;
+  if (user.length === start) return false;
+  for (let i = start; i < user.length; i++) {
+    const code = user.charCodeAt(i);
+    if (code < 0x30 || code > 0x39) return false;
+  }
+  return true;
+}
+
+/** Reads one from-address or to-address of a policy; undefined when it can be none of the three kinds. */
+export function parsePattern(text: string): AddressPattern | undefined {
+  const trimmed = text.trim();
+  if (trimmed === "*") return { kind: "any" };
+  if (!ipv4.test(trimmed)) {
+    const prefix = numberOf(trimmed);
+    if (prefix) return { kind: "number", prefix };
+  }
+  if (
+    /^(\*\.)?[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*\.?$/i.test(trimmed) ||
+    /^\[[0-9a-f:.]+\]$/i.test(trimmed)
+  ) {
+    return { kind: "host", host: normalHost(trimmed.replace(/^\*\./, "")) };
+  }
+  return undefined;
+}
+
+const normalHost = (host: string): string => host.toLowerCase().replace(/\.$/, "");
+
+/**
+ * Finds every value whose pattern matches an address. Prefixes and hosts are looked up by hash, one probe for each
+ * length that is in use, so the cost does not grow with the number of patterns.
+ */
+export class AddressIndex<T> {
+  #any: T | undefined;
+  readonly #prefixes = new Map<string, T>();
+  /** Lengths of prefix in use, longest first. */
+  #lengths: number[] = [];
+  readonly #hosts = new Map<string, T>();
+
+  /** The value under this pattern, made by `create` the first time. */
+  at(pattern: AddressPattern, create: () => T): T {
+    if (pattern.kind === "any") {
+      this.#any ??= create();
+      return this.#any;
+    }
+    const [map, key] = pattern.kind === "number" ? [this.#prefixes, pattern.prefix] : [this.#hosts, pattern.host];
+    let value = map.get(key);
+    if (value === undefined) {
+      value = create();
+      map.set(key, value);
+      if (pattern.kind === "number" && !this.#lengths.includes(key.length)) {
+        this.#lengths = [...this.#lengths, key.length].sort((a, b) => b - a);
+      }
+    }
+    return value;
+  }
+
+  /** Calls `found` for every match, with the length of what matched: the longer, the more specific; 0 for `*`. */
+  match(address: string, host: string, found: (value: T, length: number) => void): void {
+    if (address && this.#lengths.length > 0) {
+      for (const length of this.#lengths) {
+        if (length > address.length) continue;
+        const value = this.#prefixes.get(length === address.length ? address : address.slice(0, length));
+        if (value !== undefined) found(value, length);
+      }
+    }
+    if (host && this.#hosts.size > 0) {
+      for (let rest = normalHost(host); rest; rest = rest.includes(".") ? rest.slice(rest.indexOf(".") + 1) : "") {
+        const value = this.#hosts.get(rest);
+        if (value !== undefined) found(value, rest.length);
+      }
+    }
+    if (this.#any !== undefined) found(this.#any, 0);
+  }
+}

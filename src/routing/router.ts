@@ -1,0 +1,70 @@
+import type { AgentManager } from "../agents/agent-manager.ts";
+import type { SessionAgent } from "../agents/session-agent.ts";
+import { Group } from "./group.ts";
+import type { Member } from "./member.ts";
+import type { FailoverParams, GroupParams, PolicyParams } from "./params.ts";
+import { PolicyTable, type RouteRequest } from "./policy-table.ts";
+import { RoutePlan, type Target } from "./route-plan.ts";
+
+export interface RoutingConfig {
+  readonly groups: readonly GroupParams[];
+  readonly policies: readonly PolicyParams[];
+  readonly failover: FailoverParams;
+}
+
+/** Says where a request may go. References in the configuration are checked before: a dangling one here is a defect. */
+export class Router {
+  readonly #agents: AgentManager;
+  readonly #groups: ReadonlyMap<string, Group>;
+  readonly #policies: PolicyTable;
+  readonly #failover: FailoverParams;
+  /** Next hops by name, so that an address is one target however many policies name it. */
+  readonly #targets = new Map<string, Target>();
+
+  constructor(config: RoutingConfig, agents: AgentManager) {
+    this.#agents = agents;
+    this.#groups = buildGroups(config.groups, (name) => agents.get(name));
+    this.#policies = new PolicyTable(config.policies);
+    this.#failover = config.failover;
+  }
+
+  get groups(): Iterable<Group> {
+    return this.#groups.values();
+  }
+
+  /** The way of one request through its candidates. */
+  plan(request: RouteRequest): RoutePlan {
+    const hops = this.#policies.hops(request);
+    const targets = hops.map((hop) => this.#target(hop.attribute["next-hop"]));
+    return new RoutePlan(request, hops, targets, this.#failover);
+  }
+
+  #target(nextHop: string): Target {
+    const known = this.#targets.get(nextHop);
+    if (known) return known;
+    const group = groupName(nextHop);
+    const target = (group ? this.#groups.get(group) : this.#agents.get(nextHop)) ?? { address: nextHop };
+    this.#targets.set(nextHop, target);
+    return target;
+  }
+}
+
+/** The name in `SAG:name`; undefined when the next hop is no group. */
+export function groupName(nextHop: string): string | undefined {
+  return /^sag:/i.test(nextHop) ? nextHop.slice(4) : undefined;
+}
+
+function buildGroups(
+  groups: readonly GroupParams[],
+  agent: (name: string) => SessionAgent | undefined,
+): Map<string, Group> {
+  const byName = new Map(groups.map((params) => [params["group-name"], new Group(params)]));
+  for (const group of byName.values()) {
+    const members = group.params.dest.map((name): Member | undefined => {
+      const nested = groupName(name);
+      return nested ? byName.get(nested) : (agent(name) ?? byName.get(name));
+    });
+    group.adopt(members.filter((member) => member !== undefined));
+  }
+  return byName;
+}
