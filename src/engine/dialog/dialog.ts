@@ -1,0 +1,131 @@
+import { parseNameAddr } from "../message/name-addr.ts";
+import type { SipMessage } from "../message/sip-message.ts";
+
+/**
+ * One dialog (RFC 3261 section 12), as plain data: `JSON.stringify` writes it out and `JSON.parse` brings it back. Only the
+ * functions of this folder change it.
+ */
+export interface Dialog {
+  /** How the application names it; the store lengthens it for a second fork. */
+  id: string;
+  /** Which side we are of the request that made it. */
+  readonly role: "uac" | "uas";
+  readonly callId: string;
+  readonly localTag: string;
+  readonly remoteTag: string;
+  /** Our From value in requests we send, tag included. */
+  readonly local: string;
+  /** The To value in requests we send, tag included. */
+  readonly remote: string;
+  state: "early" | "confirmed";
+  /** CSeq number of our latest request; -1 before the first. */
+  localSeq: number;
+  /** CSeq number of the peer's latest request; -1 before the first. */
+  remoteSeq: number;
+  /** CSeq number of our latest INVITE, which its ACK repeats; -1 before the first. */
+  inviteSeq: number;
+  /** The URI in-dialog requests are for: the peer's latest Contact. */
+  remoteTarget: string;
+  /** Route values for our requests, nearest hop first. */
+  routeSet: readonly string[];
+  /** Set up by a SIPS Request-URI over TLS: requests must use SIPS too. */
+  readonly secure: boolean;
+}
+
+/** The id of the application protocol: in both roles the From tag is that of the request that made the dialog. */
+export const dialogId = (callId: string, fromTag: string): string => `${callId};from-tag=${fromTag}`;
+
+/** The dialog that our response to `request` with To tag `localTag` makes (RFC 3261 section 12.1.1). `status`: 101 to 299. */
+export function uasDialog(request: SipMessage, localTag: string, status: number, overTls = false): Dialog {
+  const { callId, fromTag } = request;
+  const to = request.header("to") ?? "";
+  const from = request.header("from") ?? "";
+  return {
+    id: dialogId(callId, fromTag),
+    role: "uas",
+    callId,
+    localTag,
+    remoteTag: fromTag,
+    local: request.toTag === "" ? `${to};tag=${localTag}` : to,
+    remote: from,
+    state: stateFor(status),
+    localSeq: -1,
+    remoteSeq: request.cseq,
+    inviteSeq: -1,
+    remoteTarget: contactUri(request) ?? parseNameAddr(from)?.uri ?? "",
+    routeSet: request.headerValues("record-route"),
+    secure: overTls && request.requestUri.startsWith("sips:"),
+  };
+}
+
+/**
+ * The dialog that a response (101 to 299, with To tag) to our request makes (RFC 3261 section 12.1.2). What the response
+ * repeats of the request (From, Call-ID, CSeq) is taken from it. `requestUri`: ours, the target until a Contact is known.
+ */
+export function uacDialog(response: SipMessage, requestUri: string, overTls = false): Dialog {
+  const { callId, fromTag, toTag, cseq } = response;
+  return {
+    id: dialogId(callId, fromTag),
+    role: "uac",
+    callId,
+    localTag: fromTag,
+    remoteTag: toTag,
+    local: response.header("from") ?? "",
+    remote: response.header("to") ?? "",
+    state: stateFor(response.status),
+    localSeq: cseq,
+    remoteSeq: -1,
+    inviteSeq: response.method === "INVITE" ? cseq : -1,
+    remoteTarget: contactUri(response) ?? requestUri,
+    routeSet: response.headerValues("record-route").reverse(),
+    secure: overTls && requestUri.startsWith("sips:"),
+  };
+}
+
+/**
+ * An early dialog has its 2xx. With the peer's `response`, route set and target are those of the 2xx, whatever the
+ * provisional response said (RFC 3261 section 13.2.2.4).
+ */
+export function confirm(dialog: Dialog, response?: SipMessage): void {
+  dialog.state = "confirmed";
+  if (response === undefined) return;
+  dialog.routeSet = response.headerValues("record-route").reverse();
+  dialog.remoteTarget = contactUri(response) ?? dialog.remoteTarget;
+}
+
+/** Whether a request, or the 2xx to it, moves the remote target (RFC 3261 section 12.2, RFC 3311, RFC 6665 section 4.4.1). */
+export function refreshesTarget(method: string): boolean {
+  return method === "INVITE" || method === "UPDATE" || method === "SUBSCRIBE" || method === "NOTIFY";
+}
+
+/** Takes the peer's new Contact from a target refresh request that we accept, or from the 2xx to one of ours. */
+export function refreshTarget(dialog: Dialog, message: SipMessage): void {
+  if (!refreshesTarget(message.method) || message.status >= 300) return;
+  if (!message.isRequest && message.status < 200) return;
+  dialog.remoteTarget = contactUri(message) ?? dialog.remoteTarget;
+}
+
+/**
+ * Counts a request of the peer in. False: its CSeq number is not above the last one's, and it is to be refused by 500
+ * (RFC 3261 section 12.2.2). ACK and CANCEL have the number of their INVITE and always pass.
+ */
+export function takeRequest(dialog: Dialog, request: SipMessage): boolean {
+  if (request.method === "ACK" || request.method === "CANCEL") return true;
+  if (request.cseq <= dialog.remoteSeq) return false;
+  dialog.remoteSeq = request.cseq;
+  return true;
+}
+
+/** Whether this response to a request inside a dialog is its end (RFC 3261 sections 12.2.1.2 and 15, RFC 5057). */
+export function endsDialog(method: string, status: number): boolean {
+  // A BYE that is challenged will be sent again; any other answer to it changes nothing: the session is over.
+  if (method === "BYE") return status >= 200 && status !== 401 && status !== 407;
+  return status === 408 || status === 481;
+}
+
+const stateFor = (status: number): Dialog["state"] => (status < 200 ? "early" : "confirmed");
+
+function contactUri(message: SipMessage): string | undefined {
+  const [contact] = message.headerValues("contact");
+  return contact === undefined ? undefined : parseNameAddr(contact)?.uri;
+}
