@@ -1,14 +1,5 @@
+import { columns } from "../../src/demo/columns.ts";
 import type { Point } from "./measure.ts";
-
-/** A column-aligned table; numbers stand on the right. */
-export function table(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? "").length)));
-  return rows
-    .map((row) =>
-      row.map((cell, i) => (i === 1 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join("  "),
-    )
-    .join("\n");
-}
 
 /**
  * The bench's result. Delays are what a system adds to the same calls without it, percentile by percentile; the ratio is
@@ -49,5 +40,5 @@ export function resultTable(points: readonly Point[]): string {
     "RSS MB",
     "left",
   ];
-  return table([head, ...rows]);
+  return columns([head, ...rows], ["right", "left", "right"]).join("\n");
 }
