@@ -13,6 +13,7 @@ interface Pair {
 
 const pairs: readonly Pair[] = [
   { uac: "uac-answer-and-bye", uas: "uas-answer-and-bye" },
+  { uac: "uac-answer-and-bye", uas: "uas-answer-and-bye", options: { transport: "tcp" } },
   { uac: "uac-wait-for-bye", uas: "uas-send-bye" },
   { uac: "uac-crossing-bye", uas: "uas-crossing-bye" },
   { uac: "uac-cancel-at-once", uas: "uas-cancelled-at-once" },
