@@ -1,4 +1,5 @@
 import { isIP, isIPv6 } from "node:net";
+import ipaddr from "ipaddr.js";
 import type { ListenAddress } from "./config.ts";
 
 export interface HostPort {
@@ -7,14 +8,18 @@ export interface HostPort {
   readonly port: number;
 }
 
+/** A numeric address as the network layer writes it: IPv6 has many spellings, sources are compared as text. */
+export const canonicalAddress = (text: string): string | undefined =>
+  isIP(text) === 0 ? undefined : ipaddr.parse(text).toString();
+
 /** `192.0.2.1:5060` or `[2001:db8::1]:5060`; undefined when it is not that. Port 0 lets the system choose. */
 export function parseHostPort(text: string): HostPort | undefined {
   const match = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text.trim());
   if (!match) return undefined;
-  const address = match[1] ?? match[2] ?? "";
+  const address = canonicalAddress(match[1] ?? match[2] ?? "");
   const port = Number(match[3]);
   const bracketed = match[1] !== undefined;
-  if (isIP(address) === 0 || isIPv6(address) !== bracketed || port > 65_535) return undefined;
+  if (address === undefined || isIPv6(address) !== bracketed || port > 65_535) return undefined;
   return { address, port };
 }
 

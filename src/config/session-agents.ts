@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { type AgentParams, agentParams, type RateConstraint, rateConstraintParams } from "../agents/params.ts";
 import { defaultsOf } from "../params.ts";
+import { canonicalAddress } from "./addresses.ts";
 import type { Place, Problems } from "./problems.ts";
 import { asMap, eachItem, readName, readTable, refuseUnknownKeys, withDefaults } from "./read-map.ts";
 import { childPath, type MapNode } from "./yaml-source.ts";
@@ -35,7 +36,9 @@ export function readAgents(root: MapNode, problems: Problems): Placed<AgentParam
     const values = withDefaults<typeof agentParams>(agentDefaults, readTable(map, path, agentParams, problems));
     const constraints = readRateConstraints(map, path, problems);
     // An agent without a name is left out, but only after everything else wrong with it was told.
-    const agent = placed({ ...values, hostname: hostname ?? "", "rate-constraints": constraints }, map, path);
+    const address = canonicalAddress(values["ip-address"]) ?? values["ip-address"];
+    const named = { ...values, "ip-address": address, hostname: hostname ?? "", "rate-constraints": constraints };
+    const agent = placed(named, map, path);
     checkAgent(agent, problems);
     if (hostname !== undefined) agents.push(agent);
   }

@@ -206,6 +206,11 @@ describe("a session agent", () => {
     ]);
   });
 
+  it("has its IPv6 address as the network layer writes it", () => {
+    const { config } = read(base.replace("127.0.0.1", "2001:DB8:0:0::1"));
+    expect(config?.["session-agents"][0]?.["ip-address"]).toBe("2001:db8::1");
+  });
+
   it("has each method's own rates once", () => {
     const twice = "rate-constraints: [{ method: OPTIONS }, { method: options }]";
     expect(agentErrors(twice)).toEqual([
