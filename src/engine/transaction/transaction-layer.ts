@@ -1,7 +1,8 @@
 import type { Clock, Ms } from "../../clock.ts";
 import { parseMessage, SipMessage } from "../message/sip-message.ts";
 import { responseTo } from "../message/write.ts";
-import { type Flow, stampVia } from "../transport/transport.ts";
+import type { Flow } from "../transport/transport.ts";
+import { stampVia } from "../transport/via-stamp.ts";
 import { type ClientDeps, ClientMachine } from "./client-transaction.ts";
 import { newCounters, type TransactionCounters } from "./counters.ts";
 import { cancelFor } from "./derived-requests.ts";
