@@ -1,7 +1,12 @@
 import { describe, expect, it } from "vitest";
+import type { AgentParams } from "../../src/agents/params.ts";
+import type { CallSnapshot } from "../../src/calls/record.ts";
+import { loadConfig } from "../../src/config/load.ts";
 import { DemoCallers, type Habits } from "../../src/demo/callers.ts";
 import { DemoCarrier } from "../../src/demo/carrier.ts";
+import { carriers, configuration } from "../../src/demo/cast.ts";
 import { columns } from "../../src/demo/columns.ts";
+import { page } from "../../src/demo/page.ts";
 import { Screen } from "../../src/demo/screen.ts";
 import type {
   ExchangeUser,
@@ -206,5 +211,54 @@ describe("the screen of the demo", () => {
         ["left", "right", "left"],
       ),
     ).toEqual(["a     10", "long   5  x"]);
+  });
+});
+
+describe("the configuration of the demo", () => {
+  it("is valid, with one agent for the callers and one for each carrier", () => {
+    const text = configuration({
+      weirPort: 5060,
+      adminPort: 8080,
+      callersPort: 5070,
+      carrierPorts: [5071, 5072, 5073, 5074],
+    });
+    const loaded = loadConfig(text, "demo.yaml", {});
+    expect("errors" in loaded ? loaded.errors : []).toEqual([]);
+    expect(loaded.warnings).toEqual([]);
+    const agents: readonly AgentParams[] = "config" in loaded ? loaded.config["session-agents"] : [];
+    expect(agents.map(({ hostname, port }) => `${hostname}:${port}`)).toEqual([
+      "callers:5070",
+      ...carriers.map(({ hostname }, index) => `${hostname}:${5071 + index}`),
+    ]);
+  });
+});
+
+describe("the page of the demo", () => {
+  it("tells time, calls and where each call is, and hides all but the newest", () => {
+    const now = Date.parse("2024-05-01T10:00:10Z");
+    const call = (number: number): CallSnapshot => ({
+      id: `${number}`,
+      state: "confirmed",
+      caller: {
+        callId: `call-${number}`,
+        from: "<sip:caller@127.0.0.1>",
+        to: `<sip:1555${number}@127.0.0.1>`,
+        source: { protocol: "udp", address: "127.0.0.1", port: 5070 },
+      },
+      agent: { name: "wide", callId: "b" },
+      started: "2024-05-01T10:00:05Z",
+      answered: null,
+      attempts: [
+        { agent: "moody", callId: "a", outcome: "503" },
+        { agent: "wide", callId: "b", outcome: "200" },
+      ],
+    });
+    const calls = Array.from({ length: 17 }, (_, index) => call(index + 100));
+    const counts = { placed: 20, answered: 17, cancelled: 1, refused: new Map([[503, 2]]), lost: 0 };
+    const lines = page("Weir", { now, elapsedS: 65, agents: [], calls, counts });
+    expect(lines[1]).toBe("1:05   17 calls now   20 placed, 17 answered, 1 given up, 2 refused with 503, 0 lost");
+    expect(lines).toContain("1555116  confirmed  wide         5  moody 503");
+    expect(lines.at(-1)).toBe("and 2 more");
+    expect(lines.join("\n")).not.toContain("1555101");
   });
 });
