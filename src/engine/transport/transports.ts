@@ -1,0 +1,131 @@
+import type { Clock } from "../../clock.ts";
+import { WeirError } from "../../errors.ts";
+import type { SipMessage } from "../message/sip-message.ts";
+import { bestListener, familyOf, isListening, normalAddress } from "./addresses.ts";
+import { newCounters, type TransportCounters } from "./counters.ts";
+import { defaultLimits, type TransportLimits } from "./limits.ts";
+import { ReturnPath } from "./return-path.ts";
+import { TcpConnection } from "./tcp-connection.ts";
+import { TcpListener } from "./tcp-listener.ts";
+import type { Flow, Target, TransportHandlers } from "./transport.ts";
+import { Turn } from "./turn.ts";
+import { UdpListener } from "./udp-listener.ts";
+
+export interface TransportsOptions {
+  readonly clock: Clock;
+  readonly limits?: Partial<TransportLimits>;
+}
+
+/** RFC 3261 section 19.1.2: the port of UDP and TCP when none is given. */
+export const DEFAULT_PORT = 5060;
+
+/** All listening addresses and the flows from them. RFC 3261 section 18. */
+export class Transports {
+  readonly counters: TransportCounters = newCounters();
+  readonly #turn: Turn;
+  readonly #udp: UdpListener[] = [];
+  readonly #tcp: TcpListener[] = [];
+  readonly #listeners: (UdpListener | TcpListener)[] = [];
+  readonly #unsupported: readonly Target[];
+
+  constructor(listen: readonly Target[], handlers: TransportHandlers, options: TransportsOptions) {
+    const { counters } = this;
+    const limits = { ...defaultLimits, ...options.limits };
+    const turn = new Turn(handlers, counters);
+    this.#turn = turn;
+    for (const target of listen) {
+      if (target.protocol === "udp") {
+        this.#udp.push(new UdpListener(target, { turn, counters, watchedPeers: limits.watchedPeers }));
+      } else if (target.protocol === "tcp") {
+        this.#tcp.push(new TcpListener(target, { turn, clock: options.clock, counters, limits }));
+      }
+    }
+    this.#listeners.push(...this.#udp, ...this.#tcp);
+    this.#unsupported = listen.filter(({ protocol }) => protocol === "tls");
+  }
+
+  /**
+   * Binds every address or none. Throws WEIR_LISTEN_FAILED with `address`, `port`, `protocol` and the system's `reason` in
+   * its detail.
+   */
+  async start(): Promise<void> {
+    const [tls] = this.#unsupported;
+    if (tls !== undefined) throw listenFailed(tls, "TLS is not supported");
+    for (const listener of this.#listeners) {
+      try {
+        await listener.start();
+      } catch (error) {
+        await this.stop();
+        throw listenFailed(listener, error instanceof Error ? error.message : String(error), error);
+      }
+    }
+  }
+
+  /** Writes what is queued, then closes every socket. Flows still held say nothing more and hear nothing more. */
+  async stop(): Promise<void> {
+    this.flush();
+    await Promise.all(this.#listeners.map((listener) => listener.stop()));
+  }
+
+  /** The addresses listened on, with the real port where 0 was asked for. */
+  get listening(): readonly Target[] {
+    return this.#listeners.map(({ protocol, address, port }) => ({ protocol, address, port }));
+  }
+
+  /**
+   * The way to a target; undefined when its protocol and address family are not listened on, the address is no numeric one,
+   * or the connections are used up. `watch` (UDP) has ICMP errors reported, at the price of a socket for each peer. TCP takes
+   * the connection there is, whoever opened it, or opens one.
+   */
+  flowTo(target: Target, options?: { readonly watch?: boolean }): Flow | undefined {
+    const address = normalAddress(target.address);
+    if (familyOf(address) === 0 || target.port <= 0 || target.port > 65_535) return undefined;
+    if (target.protocol === "tcp") return bestListener(this.#tcp, address)?.connectionTo(address, target.port);
+    if (target.protocol !== "udp") return undefined;
+    const listener = bestListener(this.#udp, address);
+    return options?.watch === true ? listener?.watch(address, target.port) : listener?.flowTo(address, target.port);
+  }
+
+  /**
+   * The way back of the responses to a request that came by `flow` (RFC 3261 section 18.2.2, RFC 3581 section 4): the same
+   * connection; with UDP `maddr`, else the source address with the source port if `rport` was asked for, else with the port
+   * in the Via.
+   */
+  responseFlow(request: SipMessage, flow: Flow): Flow {
+    const via = request.topVia;
+    const port = via.port === 0 ? DEFAULT_PORT : via.port;
+    if (flow.reliable) {
+      if (!(flow instanceof TcpConnection)) return flow;
+      const target: Target = { protocol: flow.protocol, address: flow.remoteAddress, port };
+      return new ReturnPath(
+        flow,
+        () => flow.open,
+        () => this.flowTo(target),
+      );
+    }
+    const address = familyOf(via.maddr) === 0 ? flow.remoteAddress : normalAddress(via.maddr);
+    const target = address === flow.remoteAddress && via.rport !== undefined ? flow.remotePort : port;
+    if (address === flow.remoteAddress && target === flow.remotePort) return flow;
+    return this.#listenerOf(flow)?.flowTo(address, target) ?? flow;
+  }
+
+  /** Whether a message to `host` (a name or an address) and `port` would come back to one of the listeners. */
+  isLocal(host: string, port: number): boolean {
+    return isListening(this.#listeners, host, port === 0 ? DEFAULT_PORT : port);
+  }
+
+  /** Writes now what handlers have sent in the turn that is running. */
+  flush(): void {
+    this.#turn.flush();
+  }
+
+  #listenerOf(flow: Flow): UdpListener | undefined {
+    return this.#udp.find(
+      (each) => each.port === flow.localPort && each.addressFor(flow.remoteAddress) === flow.localAddress,
+    );
+  }
+}
+
+function listenFailed({ protocol, address, port }: Target, reason: string, cause?: unknown): WeirError {
+  return new WeirError("WEIR_LISTEN_FAILED", { protocol, address, port, reason }, { cause });
+}
