@@ -1,3 +1,4 @@
+import { faultsOf } from "./audit.ts";
 import { Sipp, type SippOptions, type SippResult } from "./sipp.ts";
 import type { Weir } from "./weir.ts";
 
@@ -15,7 +16,8 @@ const apart = (side: Side): readonly [string, Partial<SippOptions>] => (typeof s
 
 /**
  * Runs a call, or as many as the options say, through Weir: the agents listen, the caller calls. Throws unless each
- * side's scenario is fulfilled and afterwards every session count is zero.
+ * side's scenario is fulfilled, every message that Weir sent is sound and shows nothing of the other side, and
+ * afterwards every session count is zero.
  */
 export async function callThrough(weir: Weir, sides: Sides): Promise<Record<string, SippResult>> {
   const running = new Map<string, Sipp>();
@@ -29,9 +31,19 @@ export async function callThrough(weir: Weir, sides: Sides): Promise<Record<stri
     running.set("caller", await Sipp.start(scenario, caller));
     const ends = [...running].map(async ([who, sipp]) => [who, await sipp.succeeded()] as const);
     const results = Object.fromEntries(await Promise.all(ends));
+    const faults = audit(weir, caller.local.address, results);
+    if (faults.length > 0) throw new Error(faults.join("\n"));
     await weir.idle();
     return results;
   } finally {
     for (const sipp of running.values()) await sipp.stop();
   }
+}
+
+function audit(weir: Weir, callerAddress: string, results: Readonly<Record<string, SippResult>>): string[] {
+  const agents = Object.keys(results).filter((who) => who !== "caller");
+  const agentAddresses = agents.map((hostname) => weir.agent(hostname).address);
+  return Object.entries(results).flatMap(([who, { messages }]) =>
+    messages.flatMap((message) => faultsOf(message, who === "caller" ? agentAddresses : [callerAddress])),
+  );
 }

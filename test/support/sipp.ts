@@ -45,14 +45,20 @@ export interface SippResult {
   readonly errors: string;
   /** Start lines of the messages received, in order, repetitions included. */
   readonly received: readonly string[];
+  /** The messages received, whole. */
+  readonly messages: readonly string[];
   /** Start lines of the messages sent, in order. */
   readonly sent: readonly string[];
   /** Every message sent and received, as SIPp traces them. */
   readonly trace: string;
 }
 
-const startLines = (trace: string, direction: "received" | "sent"): string[] =>
-  [...trace.matchAll(new RegExp(`message ${direction}[^\\n]*\\n\\n([^\\r\\n]+)`, "g"))].map((match) => match[1] ?? "");
+/** SIPp tells the length in bytes before each message it received. */
+const messagesIn = (trace: string): string[] =>
+  [...trace.matchAll(/message received \[(\d+)\][^\n]*\n\n/g)].map((match) => {
+    const begin = match.index + match[0].length;
+    return trace.slice(begin, begin + Number(match[1]));
+  });
 
 /** One running SIPp with one scenario of sipp-scenarios/. */
 export class Sipp {
@@ -160,6 +166,9 @@ export class Sipp {
     const read = (file: string) => readFile(join(this.#directory, file), "latin1").catch(() => "");
     const [errors, trace] = await Promise.all([read("errors.log"), read("messages.log")]);
     await rm(this.#directory, { recursive: true, force: true });
-    return { exitCode, errors, trace, received: startLines(trace, "received"), sent: startLines(trace, "sent") };
+    const messages = messagesIn(trace);
+    const received = messages.map((message) => message.slice(0, message.indexOf("\r\n")));
+    const sent = [...trace.matchAll(/message sent[^\n]*\n\n([^\r\n]+)/g)].map((match) => match[1] ?? "");
+    return { exitCode, errors, trace, messages, received, sent };
   }
 }
