@@ -33,7 +33,9 @@ export class DrachtioExchange implements Exchange {
       );
     } catch (error) {
       // Without a connection drachtio-srf throws; whoever sends is not ready to hear of the end yet.
-      setImmediate(() => this.#host.guard(() => this.#end({ kind: "transport-failure", detail: textOf(error) })));
+      setImmediate(() =>
+        this.#host.guard(() => this.#end({ kind: "refused", cause: "disconnected", detail: textOf(error) })),
+      );
     }
   }
 
@@ -44,7 +46,10 @@ export class DrachtioExchange implements Exchange {
   }
 
   #sent(error: unknown, request: RawRequest | undefined): void {
-    if (error || !request) return this.#end(refusal(textOf(error)));
+    if (error || !request) {
+      this.#end(refusal(textOf(error)));
+      return;
+    }
     this.#request = request;
     request.on("response", (response: RawResponse, ack: RawAck) =>
       this.#host.guard(() => this.#receive(response, ack)),
@@ -85,6 +90,7 @@ function localOutcome(status: number, reason: string): Outcome {
 const causes: readonly (readonly [text: RegExp, cause: RefusalCause])[] = [
   [/to myself/i, "loop"],
   [/unable to find dialog/i, "no-dialog"],
+  [/provided socket/i, "disconnected"],
   [/content-type|invalid request-uri|creating sip transaction/i, "bad-request"],
 ];
 

@@ -67,7 +67,8 @@ export class DrachtioSignalling implements Signalling {
     srf.on("close", () => this.#lost("closed"));
     srf.on("error", (error: Error) => this.#lost(error.message));
     srf.on("connect", (error: unknown) => {
-      if (error) this.#log.error({ err: new WeirError("WEIR_ENGINE_UNREACHABLE", { reason: textOf(error) }) }, "engine refused");
+      if (error)
+        this.#log.error({ err: new WeirError("WEIR_ENGINE_UNREACHABLE", { reason: textOf(error) }) }, "engine refused");
       else this.#found();
     });
     await this.#link.attach(srf);
@@ -91,7 +92,10 @@ export class DrachtioSignalling implements Signalling {
   }
 
   #lost(reason: string): void {
-    if (!this.#connected) return this.#log.warn({ reason }, "signalling engine out of reach");
+    if (!this.#connected) {
+      this.#log.warn({ reason }, "signalling engine out of reach");
+      return;
+    }
     this.#connected = false;
     this.#log.error({ reason }, "signalling engine lost");
     this.#guard(() => this.#user?.disconnected());
@@ -100,7 +104,13 @@ export class DrachtioSignalling implements Signalling {
   #receive(raw: RawRequest, response: RawResponse): void {
     this.#guard(
       () => this.#dispatch(raw, response),
-      () => new DrachtioRequest(raw, response).respond({ status: 500, reason: "Server Internal Error", headers: {}, body: "" }),
+      () =>
+        new DrachtioRequest(raw, response).respond({
+          status: 500,
+          reason: "Server Internal Error",
+          headers: {},
+          body: "",
+        }),
     );
   }
 
@@ -113,9 +123,15 @@ export class DrachtioSignalling implements Signalling {
       if (method === "BYE") user.dialogEnded(dialogId, headers.reason ?? "");
       return;
     }
-    if (method === "ACK") return user.ack({ dialogId, headers, body: bodyOf(raw.msg) });
+    if (method === "ACK") {
+      user.ack({ dialogId, headers, body: bodyOf(raw.msg) });
+      return;
+    }
     const request = new DrachtioRequest(raw, response);
-    if (method !== "INVITE") return user.request(request);
+    if (method !== "INVITE") {
+      user.request(request);
+      return;
+    }
     raw.on("cancel", (cancel: RawMessage) => this.#guard(() => request.onCancel?.(cancel.headers)));
     raw.on("update", this.#host.onUpdate);
     if (parseNameAddr(headers.to ?? "")?.tag) user.request(request);

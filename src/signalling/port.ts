@@ -83,8 +83,8 @@ export type Outcome =
   | { readonly kind: "transport-failure"; readonly detail: string }
   | { readonly kind: "refused"; readonly cause: RefusalCause; readonly detail: string };
 
-/** `loop`: the target is ourselves. `no-dialog`: it has ended. `bad-request`: it cannot be sent as it is. */
-export type RefusalCause = "loop" | "no-dialog" | "bad-request";
+/** `loop`: the target is ourselves. `no-dialog`: it has ended. `bad-request`: it cannot be sent as it is. `disconnected`: no engine. */
+export type RefusalCause = "loop" | "no-dialog" | "bad-request" | "disconnected";
 
 /** Whoever sent a request. After `SignallingUser.disconnected` nothing more is heard of it. */
 export interface ExchangeUser {

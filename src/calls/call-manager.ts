@@ -1,0 +1,217 @@
+import type { Logger } from "pino";
+import type { AgentManager } from "../agents/agent-manager.ts";
+import type { Lease } from "../agents/lease.ts";
+import type { Clock } from "../clock.ts";
+import type { RealmConfig } from "../config/config.ts";
+import type { Router } from "../routing/router.ts";
+import { parseNameAddr } from "../signalling/addresses.ts";
+import {
+  dialogIdOf,
+  type IncomingAck,
+  type IncomingRequest,
+  type Signalling,
+  type SignallingUser,
+} from "../signalling/port.ts";
+import { Call, type CallEnd, type CallHost } from "./call.ts";
+import { CallerLeg } from "./caller-leg.ts";
+import { CallCounters } from "./counters.ts";
+import { hopsLeft } from "./headers.ts";
+import { type LocalCause, LocalReplies, type RetryAfterRange } from "./local-responses.ts";
+import { replyOutOfDialog } from "./out-of-dialog.ts";
+import { Realms } from "./realms.ts";
+import { type CallSnapshot, snapshotOf } from "./record.ts";
+import { unheeded } from "./relay.ts";
+
+export interface CallManagerParts {
+  readonly signalling: Signalling;
+  readonly agents: AgentManager;
+  readonly router: Router;
+  readonly clock: Clock;
+  /** 0 inclusive to 1 exclusive. */
+  readonly random: () => number;
+  readonly log: Logger;
+}
+
+export interface CallManagerConfig {
+  readonly realms: readonly RealmConfig[];
+  readonly "retry-after": RetryAfterRange;
+}
+
+/** Takes calls in, finds the call a request belongs to, and knows all that are up. */
+export class CallManager implements SignallingUser, CallHost {
+  readonly counters = new CallCounters();
+  readonly signalling: Signalling;
+  readonly clock: Clock;
+  readonly replies: LocalReplies;
+  readonly #agents: AgentManager;
+  readonly #router: Router;
+  readonly #log: Logger;
+  readonly #realms: Realms;
+  readonly #calls = new Set<Call>();
+  readonly #byDialog = new Map<string, Call>();
+  /** Dialogs that were up when the engine was lost: it may still hold them when it is back. */
+  #orphans: string[] = [];
+  #draining = false;
+  #whenIdle: (() => void)[] = [];
+  #lastId = 0;
+
+  constructor(config: CallManagerConfig, parts: CallManagerParts) {
+    this.signalling = parts.signalling;
+    this.clock = parts.clock;
+    this.replies = new LocalReplies(config["retry-after"], parts.random);
+    this.#agents = parts.agents;
+    this.#router = parts.router;
+    this.#log = parts.log;
+    this.#realms = new Realms(config.realms);
+  }
+
+  /** Calls not ended yet. */
+  get active(): number {
+    return this.#calls.size;
+  }
+
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  list(): CallSnapshot[] {
+    const wallMinusMonotonic = this.clock.date() - this.clock.now();
+    return Array.from(this.#calls, (call) => snapshotOf(call.record, call.state, wallMinusMonotonic));
+  }
+
+  /** New calls are refused from here on. Resolves when the last one that is up has ended. */
+  drain(): Promise<void> {
+    this.#draining = true;
+    if (this.#calls.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#whenIdle.push(resolve));
+  }
+
+  /** Hangs up on every call: BYE to both sides, 503 to callers not yet answered. */
+  endAll(): void {
+    for (const call of [...this.#calls]) call.abort("shutdown", "draining");
+  }
+
+  // What comes from the network.
+
+  invite(request: IncomingRequest): void {
+    this.counters.received++;
+    const realm = this.#realms.of(request.receivedOn);
+    const admission = this.#admit(request, realm);
+    if (typeof admission === "string") {
+      this.counters.refuse(admission);
+      request.respond(this.replies.for(admission));
+      return;
+    }
+    const leg = new CallerLeg(request);
+    const plan = this.#router.plan({
+      method: "INVITE",
+      from: leg.from.user,
+      fromHost: leg.from.host,
+      to: leg.to.user,
+      toHost: leg.to.host,
+      sourceRealm: realm.identifier,
+      at: this.clock.date(),
+    });
+    const call = new Call(this, (++this.#lastId).toString(36), leg, plan, admission.lease);
+    this.#calls.add(call);
+    call.start();
+  }
+
+  request(request: IncomingRequest): void {
+    const dialogId = this.#dialogOf(request);
+    const call = this.#byDialog.get(dialogId);
+    if (call) call.request(call.sideOf(dialogId), request);
+    else if (tagOf(request.headers.to) !== "") request.respond(this.replies.for("no-dialog"));
+    else request.respond(replyOutOfDialog(request, this.#draining, this.replies));
+  }
+
+  ack(ack: IncomingAck): void {
+    const call = this.#byDialog.get(ack.dialogId);
+    call?.ack(call.sideOf(ack.dialogId), ack);
+  }
+
+  dialogEnded(dialogId: string): void {
+    const call = this.#byDialog.get(dialogId);
+    call?.dialogEnded(call.sideOf(dialogId));
+  }
+
+  connected(): void {
+    for (const dialogId of this.#orphans) {
+      this.signalling.send({ method: "BYE", uri: "", dialogId, headers: {}, body: "" }, unheeded);
+    }
+    this.#orphans = [];
+  }
+
+  disconnected(): void {
+    for (const call of [...this.#calls]) {
+      if (call.record.answeredAt !== undefined) this.#orphans.push(call.record.callerDialog, call.record.agentDialog);
+      call.lost();
+    }
+  }
+
+  // What calls ask for.
+
+  adopt(dialogId: string, call: Call): void {
+    this.#byDialog.set(dialogId, call);
+  }
+
+  forget(dialogId: string): void {
+    this.#byDialog.delete(dialogId);
+  }
+
+  answered(): void {
+    this.counters.answered++;
+  }
+
+  ended(call: Call, end: CallEnd, status: number): void {
+    this.#calls.delete(call);
+    this.counters.ended[end]++;
+    this.counters.attempts += call.record.attempts.length;
+    this.counters.failovers += Math.max(0, call.record.attempts.length - 1);
+    this.#logEnd(call, end, status);
+    if (this.#calls.size > 0) return;
+    for (const idle of this.#whenIdle.splice(0)) idle();
+  }
+
+  /** The place of a caller that is an agent itself; or why the INVITE is refused before it is routed. */
+  #admit(request: IncomingRequest, realm: RealmConfig): { lease: Lease | undefined } | LocalCause {
+    if (hopsLeft(request.headers) < 0) return "too-many-hops";
+    if (this.#draining) return "draining";
+    const { address, port } = request.source;
+    const agent = this.#agents.bySource(address, port, realm.identifier);
+    if (!agent) return realm.allow === "agents" ? "unknown-source" : { lease: undefined };
+    const { headers } = request;
+    const answersChallenge = "authorization" in headers || "proxy-authorization" in headers;
+    const admission = agent.admit({ direction: "inbound", method: "INVITE", answersChallenge });
+    return admission.admitted ? { lease: admission.lease } : "recv-sa-exc-constraints";
+  }
+
+  /** drachtio-server names no dialog in requests within an early one. Its caller's tag is in From or, seen from the other side, in To. */
+  #dialogOf({ dialogId, headers }: IncomingRequest): string {
+    if (this.#byDialog.has(dialogId)) return dialogId;
+    const callId = headers["call-id"] ?? "";
+    const theirs = dialogIdOf(callId, tagOf(headers.from));
+    return this.#byDialog.has(theirs) ? theirs : dialogIdOf(callId, tagOf(headers.to));
+  }
+
+  #logEnd({ record }: Call, end: CallEnd, status: number): void {
+    if (!this.#log.isLevelEnabled("info")) return;
+    const { caller, agent, attempts, startedAt, answeredAt } = record;
+    const now = this.clock.now();
+    this.#log.child({ "call-id": caller.callId, agent }).info(
+      {
+        call: record.id,
+        from: caller.from,
+        to: caller.to,
+        end,
+        status,
+        attempts,
+        setupMs: Math.round((answeredAt ?? now) - startedAt),
+        talkMs: answeredAt === undefined ? 0 : Math.round(now - answeredAt),
+      },
+      "call ended",
+    );
+  }
+}
+
+const tagOf = (value: string | undefined): string => (value === undefined ? "" : (parseNameAddr(value)?.tag ?? ""));

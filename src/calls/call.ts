@@ -1,0 +1,387 @@
+import type { Lease, ReleaseReason } from "../agents/lease.ts";
+import type { Clock } from "../clock.ts";
+import type { RoutePlan } from "../routing/route-plan.ts";
+import type { IncomingAck, IncomingRequest, IncomingResponse, Reply, Signalling } from "../signalling/port.ts";
+import { Attempt, type AttemptOwner } from "./attempt.ts";
+import { type CallAction, type CallEvent, type CallState, transitions } from "./call-states.ts";
+import type { CallerLeg } from "./caller-leg.ts";
+import { DialogRelay, type RelayHost } from "./dialog-relay.ts";
+import { type AttemptFailure, mayFailOver } from "./failover-policy.ts";
+import { hopsLeft, relayedAck, relayedRequestHeaders } from "./headers.ts";
+import type { LocalCause, LocalReplies } from "./local-responses.ts";
+import { candidateOf } from "./next-hop.ts";
+import type { CallRecord, Side } from "./record.ts";
+import { RelayedRequest, refusalAfter, unheeded } from "./relay.ts";
+
+/** Why a call ended, for its log line and the counters. */
+export type CallEnd =
+  | "caller-bye"
+  | "agent-bye"
+  | "cancelled"
+  | "rejected"
+  | "no-ack"
+  | "dialog-gone"
+  | "shutdown"
+  | "link-lost";
+
+/** What a call needs around it. */
+export interface CallHost {
+  readonly signalling: Signalling;
+  readonly clock: Clock;
+  readonly replies: LocalReplies;
+  /** From now on requests within this dialog are the call's. */
+  adopt(dialogId: string, call: Call): void;
+  forget(dialogId: string): void;
+  answered(call: Call): void;
+  /** `status`: the caller's final response, 0 when there was none from us. */
+  ended(call: Call, end: CallEnd, status: number): void;
+}
+
+/** What a call needs until it is answered, and drops then. */
+interface Setup {
+  readonly leg: CallerLeg;
+  readonly plan: RoutePlan;
+  attempt: Attempt | undefined;
+  failure: AttemptFailure | undefined;
+  /** What the caller is refused with. */
+  refusal: Reply | undefined;
+}
+
+/** One call: the caller's leg, and one agent's after another until one answers. */
+export class Call implements AttemptOwner, RelayHost {
+  readonly record: CallRecord;
+  readonly #host: CallHost;
+  #state: CallState = "routing";
+  #setup: Setup | undefined;
+  #callerLease: Lease | undefined;
+  #agentLease: Lease | undefined;
+  /** The agent's 2xx that waits for the answer in the caller's ACK. */
+  #unacknowledged: IncomingResponse | undefined;
+  readonly #relay: DialogRelay = new DialogRelay(this);
+  #end: CallEnd = "rejected";
+  #status = 0;
+
+  constructor(host: CallHost, id: string, leg: CallerLeg, plan: RoutePlan, callerLease: Lease | undefined) {
+    const { headers, source } = leg.invite;
+    this.#host = host;
+    this.#setup = { leg, plan, attempt: undefined, failure: undefined, refusal: undefined };
+    this.#callerLease = callerLease;
+    this.record = {
+      id,
+      caller: { callId: leg.callId, from: headers.from ?? "", to: headers.to ?? "", source },
+      callerDialog: leg.dialogId,
+      agentDialog: "",
+      agent: "",
+      attempts: [],
+      startedAt: host.clock.now(),
+      answeredAt: undefined,
+    };
+    leg.invite.onCancel = (cancel) => {
+      this.#end = "cancelled";
+      this.#step("cancel", { reason: cancel.reason });
+    };
+  }
+
+  get state(): CallState {
+    return this.#state;
+  }
+
+  get signalling(): Signalling {
+    return this.#host.signalling;
+  }
+
+  get replies(): LocalReplies {
+    return this.#host.replies;
+  }
+
+  /** The first INVITE is acknowledged on both legs, so that another may follow (RFC 3261 section 14.1). */
+  get confirmed(): boolean {
+    return this.#state === "confirmed";
+  }
+
+  start(): void {
+    this.#host.adopt(this.record.callerDialog, this);
+    this.#tryNext();
+  }
+
+  /** Ends the call whatever its state; both legs are told. */
+  abort(end: "shutdown" | "dialog-gone", refusal: LocalCause): void {
+    this.#end = end;
+    if (this.#setup) this.#setup.refusal = this.#host.replies.for(refusal);
+    this.#step("abort");
+  }
+
+  /** A leg knows its dialog no more. Before the answer that is no end: other dialogs may be made. */
+  dialogGone(): void {
+    if (this.#state === "confirmed" || this.#state === "answered") this.abort("dialog-gone", "no-dialog");
+  }
+
+  /** The engine is gone, and all its transactions and dialogs with it. */
+  lost(): void {
+    this.#end = "link-lost";
+    this.#step("lost");
+  }
+
+  // The agent's side of the setup.
+
+  progressed(attempt: Attempt, response: IncomingResponse): void {
+    if (attempt === this.#setup?.attempt) this.#step("progress", { response });
+  }
+
+  answered(attempt: Attempt, response: IncomingResponse): void {
+    if (attempt === this.#setup?.attempt) this.#step("answer", { response });
+  }
+
+  failed(attempt: Attempt, failure: AttemptFailure): void {
+    const setup = this.#setup;
+    if (setup?.attempt !== attempt) return;
+    setup.failure = failure;
+    this.#leaveAgent();
+    this.#step(mayFailOver(failure, setup.plan, setup.leg.earlyMedia) ? "failover" : "reject");
+  }
+
+  settled(attempt: Attempt): void {
+    if (attempt === this.#setup?.attempt) this.#step("settled");
+  }
+
+  // Requests within the call's dialogs.
+
+  sideOf(dialogId: string): Side {
+    return dialogId === this.record.callerDialog ? "caller" : "agent";
+  }
+
+  request(side: Side, request: IncomingRequest): void {
+    if (hopsLeft(request.headers) < 0) {
+      request.respond(this.#host.replies.for("too-many-hops"));
+      return;
+    }
+    switch (request.method) {
+      case "BYE":
+        this.#bye(side, request);
+        break;
+      case "PRACK":
+        this.#prack(side, request);
+        break;
+      default:
+        this.#relay.request(side, request);
+        break;
+    }
+  }
+
+  ack(side: Side, ack: IncomingAck): void {
+    if (!this.#relay.ack(side, ack) && side === "caller") this.#step("ack", { ack });
+  }
+
+  /** The engine has hung up on one side by itself. */
+  dialogEnded(side: Side): void {
+    this.#end = this.#state === "answered" && side === "caller" ? "no-ack" : `${side}-bye`;
+    this.#step(`${side}-bye`);
+  }
+
+  #bye(side: Side, request: IncomingRequest): void {
+    const early = this.#setup !== undefined;
+    if (early && side === "agent") {
+      request.respond(this.#host.replies.for("no-dialog"));
+      return;
+    }
+    request.respond(this.#host.replies.for("ok"));
+    this.#end = early ? "cancelled" : `${side}-bye`;
+    this.#step(`${side}-bye`, { bye: request, reason: request.headers.reason });
+  }
+
+  #prack(side: Side, request: IncomingRequest): void {
+    const setup = this.#setup;
+    if (side === "agent" || !setup) {
+      this.#relay.request(side, request);
+      return;
+    }
+    const response = setup.leg.takeAcknowledged();
+    if (!response?.reliable || response.dialogId !== setup.attempt?.dialogId) {
+      // It acknowledges what only this leg sent reliably, or an agent that has been given up.
+      request.respond(this.#host.replies.for("ok"));
+      return;
+    }
+    const user = new RelayedRequest(request, this.#host.replies);
+    setup.attempt.acknowledge(response, { request: relayedRequestHeaders(request.headers), body: request.body, user });
+  }
+
+  dialogOf(side: Side): string {
+    return side === "caller" ? this.record.callerDialog : this.record.agentDialog;
+  }
+
+  // The machine.
+
+  #step(event: CallEvent, input: StepInput = {}): void {
+    const { next, actions } = transitions[this.#state][event];
+    if (next === this.#state && actions.length === 0) return;
+    this.#state = next;
+    for (const action of actions) this.#act(action, input);
+    if (this.#state === "ended") this.#finish();
+  }
+
+  #act(action: CallAction, input: StepInput): void {
+    switch (action) {
+      case "try-next":
+        this.#tryNext();
+        break;
+      case "relay-progress":
+        this.#relayProgress(input.response);
+        break;
+      case "answer-caller":
+        this.#answerCaller(input.response);
+        break;
+      case "refuse-caller":
+        this.#refuseCaller();
+        break;
+      case "terminate-invite":
+        this.#setup?.leg.refuse(this.#host.replies.for("terminated"));
+        break;
+      case "cancel-attempt":
+        this.#setup?.attempt?.cancel(input.reason === undefined ? {} : { reason: input.reason });
+        break;
+      case "ack-agent":
+        this.#acknowledgeAgent(input.ack);
+        break;
+      case "bye-agent":
+        this.#hangUp("agent", input.bye);
+        break;
+      case "bye-caller":
+        this.#hangUp("caller", input.bye);
+        break;
+      case "release-caller":
+        this.#releaseCaller();
+        break;
+      case "release-agent":
+        this.#releaseAgent();
+        break;
+    }
+  }
+
+  #tryNext(): void {
+    const setup = this.#setup;
+    if (!setup) return;
+    const selection = setup.plan.next();
+    if (selection.kind === "exhausted") {
+      setup.refusal ??= setup.failure
+        ? refusalAfter(setup.failure, this.#host.replies)
+        : this.#host.replies.for(selection.cause);
+      this.#step("reject");
+      return;
+    }
+    const candidate = candidateOf(selection);
+    const attempt = new Attempt(this, this.#host, candidate);
+    setup.attempt = attempt;
+    this.record.agent = candidate.hop.name;
+    this.record.attempts.push(attempt.trace);
+    this.#step("sent");
+    attempt.start(setup.leg.invite, candidate.hop, setup.plan.failover);
+  }
+
+  #relayProgress(response: IncomingResponse | undefined): void {
+    const setup = this.#setup;
+    if (!setup || !response) return;
+    const dialogId = setup.attempt?.dialogId ?? "";
+    if (dialogId !== "" && dialogId !== this.record.agentDialog) this.#adoptAgent(dialogId);
+    const settledByCaller = setup.leg.progress(response);
+    if (response.reliable && !settledByCaller) setup.attempt?.acknowledge(response);
+  }
+
+  #answerCaller(response: IncomingResponse | undefined): void {
+    const setup = this.#setup;
+    if (!setup || !response) return;
+    this.#setup = undefined;
+    this.#agentLease = setup.attempt?.takeLease();
+    this.record.answeredAt = this.#host.clock.now();
+    this.#status = response.status;
+    if (response.dialogId !== this.record.agentDialog) this.#adoptAgent(response.dialogId);
+    if (setup.leg.lateOffer && response.body !== "") this.#unacknowledged = response;
+    else response.ack();
+    setup.leg.answer(response, () => this.#answerRefused());
+    this.#host.answered(this);
+  }
+
+  /** The caller's CANCEL overtook our 2xx: the engine has told the caller 487. */
+  #answerRefused(): void {
+    this.#end = "cancelled";
+    this.#step("cancel");
+  }
+
+  #refuseCaller(): void {
+    const setup = this.#setup;
+    if (!setup) return;
+    const reply =
+      setup.refusal ??
+      (setup.failure ? refusalAfter(setup.failure, this.#host.replies) : this.#host.replies.for("next-hop-sa-oos"));
+    this.#status = reply.status;
+    setup.leg.refuse(reply);
+  }
+
+  #acknowledgeAgent(ack: IncomingAck | undefined): void {
+    this.#unacknowledged?.ack(ack && relayedAck(ack));
+    this.#unacknowledged = undefined;
+  }
+
+  #hangUp(side: Side, bye: IncomingRequest | undefined): void {
+    // A 2xx is acknowledged before it is hung up on, even without the answer it asked for (RFC 3261 section 13.2.2.4).
+    if (side === "agent") this.#acknowledgeAgent(undefined);
+    const headers = bye ? relayedRequestHeaders(bye.headers) : {};
+    const dialogId = this.dialogOf(side);
+    this.#host.signalling.send({ method: "BYE", uri: "", dialogId, headers, body: bye?.body ?? "" }, unheeded);
+  }
+
+  #adoptAgent(dialogId: string): void {
+    this.#leaveAgent();
+    this.record.agentDialog = dialogId;
+    this.#host.adopt(dialogId, this);
+  }
+
+  #leaveAgent(): void {
+    if (this.record.agentDialog !== "") this.#host.forget(this.record.agentDialog);
+    this.record.agentDialog = "";
+  }
+
+  #releaseCaller(): void {
+    this.#callerLease?.release(this.#releaseReason());
+    this.#callerLease = undefined;
+  }
+
+  #releaseAgent(): void {
+    this.#agentLease?.release(this.#releaseReason());
+    this.#agentLease = undefined;
+  }
+
+  /** The one end of every call. */
+  #finish(): void {
+    this.#relay.abandon();
+    this.#setup?.attempt?.release(this.#releaseReason());
+    this.#setup = undefined;
+    this.#releaseCaller();
+    this.#releaseAgent();
+    this.#host.forget(this.record.callerDialog);
+    if (this.record.agentDialog !== "") this.#host.forget(this.record.agentDialog);
+    this.#host.ended(this, this.#end, this.#status);
+  }
+
+  #releaseReason(): ReleaseReason {
+    switch (this.#end) {
+      case "caller-bye":
+      case "agent-bye":
+        return "bye";
+      case "cancelled":
+      case "rejected":
+      case "shutdown":
+        return this.#end;
+      default:
+        return "error";
+    }
+  }
+}
+
+interface StepInput {
+  readonly response?: IncomingResponse;
+  readonly ack?: IncomingAck;
+  /** The BYE that is passed on. */
+  readonly bye?: IncomingRequest;
+  /** The caller's Reason (RFC 3326). */
+  readonly reason?: string | undefined;
+}

@@ -1,0 +1,85 @@
+import { parseNameAddr, parseUri } from "../signalling/addresses.ts";
+import { dialogIdOf, type IncomingRequest, type IncomingResponse, type Reply } from "../signalling/port.ts";
+import { addOption, contactOf, hasOption, relayedReply } from "./headers.ts";
+
+/** The caller's INVITE until its final response; what an answered call needs of it is in the call's record. */
+export class CallerLeg {
+  readonly invite: IncomingRequest;
+  readonly callId: string;
+  readonly dialogId: string;
+  /** User parts and hosts that the call is routed by. */
+  readonly from: { readonly user: string; readonly host: string };
+  readonly to: { readonly user: string; readonly host: string };
+  readonly #reliable: boolean;
+  readonly #onlyReliable: boolean;
+  #earlyMedia = false;
+  #unacknowledged: IncomingResponse | undefined;
+
+  constructor(invite: IncomingRequest) {
+    const { headers } = invite;
+    const from = parseNameAddr(headers.from ?? "");
+    this.invite = invite;
+    this.callId = headers["call-id"] ?? "";
+    this.dialogId = dialogIdOf(this.callId, from?.tag ?? "");
+    this.from = partsOf(from?.uri ?? "");
+    this.to = partsOf(invite.uri);
+    this.#onlyReliable = hasOption(headers.require, "100rel");
+    this.#reliable = this.#onlyReliable || hasOption(headers.supported, "100rel");
+  }
+
+  /** True once the caller has been sent a provisional response with a body. */
+  get earlyMedia(): boolean {
+    return this.#earlyMedia;
+  }
+
+  /** Without a body the offer comes from the agent, and the caller's answer in the ACK (RFC 3261 section 13.2.1). */
+  get lateOffer(): boolean {
+    return this.invite.body === "";
+  }
+
+  /**
+   * Passes a provisional response on. True when the caller's PRACK will settle it; otherwise a reliable one is the
+   * attempt's to acknowledge: the caller knows no PRACK, or has not yet answered an earlier one (RFC 3262 section 3).
+   */
+  progress(response: IncomingResponse): boolean {
+    const reply = relayedReply(response);
+    const reliable = this.#reliable && this.#unacknowledged === undefined && (response.reliable || this.#onlyReliable);
+    if (reliable) {
+      addOption(reply.headers, "require", "100rel");
+      this.#unacknowledged = response;
+    }
+    if (response.body !== "") this.#earlyMedia = true;
+    this.invite.respond(reply);
+    return reliable;
+  }
+
+  /** The provisional response that the caller's PRACK acknowledges; undefined when it waits for none. */
+  takeAcknowledged(): IncomingResponse | undefined {
+    const response = this.#unacknowledged;
+    this.#unacknowledged = undefined;
+    return response;
+  }
+
+  answer(response: IncomingResponse, refused: (reason: string) => void): void {
+    const reply = relayedReply(response);
+    const contact = contactOf(response.headers.contact, transportOf(this.invite));
+    if (contact) reply.headers.contact = contact;
+    this.invite.respond(reply, (reason) => {
+      if (reason !== undefined) refused(reason);
+    });
+  }
+
+  refuse(reply: Reply): void {
+    this.invite.respond(reply);
+  }
+}
+
+function partsOf(uri: string): { user: string; host: string } {
+  const parsed = parseUri(uri);
+  if (parsed) return { user: parsed.user, host: parsed.host };
+  return { user: /^tel:/i.test(uri) ? (uri.slice(4).split(";", 1)[0] ?? "") : "", host: "" };
+}
+
+function transportOf({ source: { protocol } }: IncomingRequest): string {
+  return protocol === "udp" ? "" : `;transport=${protocol}`;
+}

@@ -1,0 +1,87 @@
+import type { IncomingAck, IncomingRequest, Signalling } from "../signalling/port.ts";
+import { relayedRequestHeaders } from "./headers.ts";
+import type { LocalReplies } from "./local-responses.ts";
+import type { Side } from "./record.ts";
+import { RelayedRequest } from "./relay.ts";
+import { type InviteHost, RelayedInvite } from "./relayed-invite.ts";
+
+/** What the relay needs of its call. */
+export interface RelayHost {
+  readonly signalling: Signalling;
+  readonly replies: LocalReplies;
+  /** The first INVITE is acknowledged on both legs. */
+  readonly confirmed: boolean;
+  /** "" while that side has no dialog. */
+  dialogOf(side: Side): string;
+  /** A peer knows its dialog no more, or says nothing. */
+  dialogGone(): void;
+}
+
+const otherSide = (side: Side): Side => (side === "caller" ? "agent" : "caller");
+
+/** Passes requests within a call's dialogs from one leg to the other, and their responses back. */
+export class DialogRelay implements InviteHost {
+  readonly #host: RelayHost;
+  #invite: RelayedInvite | undefined;
+
+  constructor(host: RelayHost) {
+    this.#host = host;
+  }
+
+  get signalling(): Signalling {
+    return this.#host.signalling;
+  }
+
+  get replies(): LocalReplies {
+    return this.#host.replies;
+  }
+
+  /** Any request but BYE, and but a PRACK before the answer. */
+  request(side: Side, request: IncomingRequest): void {
+    const dialogId = this.#host.dialogOf(otherSide(side));
+    if (dialogId === "") request.respond(this.replies.for("no-dialog"));
+    else if (request.method === "INVITE") this.#relayInvite(side, request, dialogId);
+    else this.#relay(request, dialogId);
+  }
+
+  /** False when no re-INVITE of that side waits for an ACK. */
+  ack(side: Side, ack: IncomingAck): boolean {
+    if (this.#invite?.from !== side) return false;
+    this.#invite.acknowledged(ack);
+    return true;
+  }
+
+  abandon(): void {
+    this.#invite?.abandon();
+    this.#invite = undefined;
+  }
+
+  inviteOver(invite: RelayedInvite, status: number): void {
+    if (this.#invite === invite) this.#invite = undefined;
+    this.#checkDialog("INVITE", status);
+  }
+
+  #relay(request: IncomingRequest, dialogId: string): void {
+    const { method, body } = request;
+    const headers = relayedRequestHeaders(request.headers);
+    const user = new RelayedRequest(request, this.replies, (status) => this.#checkDialog(method, status));
+    this.signalling.send({ method, uri: "", dialogId, headers, body }, user);
+  }
+
+  #relayInvite(side: Side, request: IncomingRequest, dialogId: string): void {
+    if (this.#invite?.from === side) request.respond(this.replies.for("overlapping"));
+    // Glare, or the first INVITE is not acknowledged yet (RFC 3261 section 14).
+    else if (this.#invite || !this.#host.confirmed) request.respond(this.replies.for("request-pending"));
+    else {
+      this.#invite = new RelayedInvite(this, side, request);
+      this.#invite.send(dialogId);
+    }
+  }
+
+  /** A peer that knows the dialog no more, or says nothing, has ended it (RFC 3261 section 12.2.1.2). */
+  #checkDialog(method: string, status: number): void {
+    if (status !== 481 && status !== 408) return;
+    // 481 to these speaks of a subscription or of a provisional response, not of the call (RFC 5057 section 5.1).
+    if (method !== "NOTIFY" && method !== "SUBSCRIBE" && method !== "PRACK") this.#host.dialogGone();
+  }
+}

@@ -1,0 +1,143 @@
+import { parseNameAddr, parseUri } from "../signalling/addresses.ts";
+import type { Headers, IncomingRequest, IncomingResponse, Message, Reply } from "../signalling/port.ts";
+import type { NextHop } from "./next-hop.ts";
+
+/**
+ * What belongs to one leg and never shows on the other (DESIGN.md section 4): routing, dialog and transaction fields,
+ * hop-by-hop agreements, and the numbering of reliable provisionals, which each leg has of its own.
+ */
+const ofOneLeg = new Set([
+  "via",
+  "from",
+  "to",
+  "call-id",
+  "cseq",
+  "contact",
+  "max-forwards",
+  "max-breadth",
+  "route",
+  "record-route",
+  "path",
+  "service-route",
+  "content-length",
+  "timestamp",
+  "rseq",
+  "rack",
+  "security-client",
+  "security-server",
+  "security-verify",
+]);
+
+/** A copy of the fields that pass from leg to leg. */
+export function endToEnd(headers: Headers): Record<string, string> {
+  const passed: Record<string, string> = {};
+  for (const name in headers) {
+    const value = headers[name];
+    if (value !== undefined && !ofOneLeg.has(name)) passed[name] = value;
+  }
+  return passed;
+}
+
+/** Hops the request may still make when passed on: one fewer than it came with, 69 when it does not say, -1 when none. */
+export function hopsLeft(headers: Headers): number {
+  const value = headers["max-forwards"];
+  const hops = value === undefined ? 70 : Number.parseInt(value, 10);
+  return Number.isNaN(hops) ? 69 : hops - 1;
+}
+
+/** Fields of a request passed on within a dialog. */
+export function relayedRequestHeaders(headers: Headers): Record<string, string> {
+  const passed = endToEnd(headers);
+  passed["max-forwards"] = String(Math.max(0, hopsLeft(headers)));
+  return passed;
+}
+
+/** A response passed on as it is. Where to go instead (3xx, 485) is what a Contact says there, not where the agent is. */
+export function relayedReply(response: IncomingResponse): Reply & { readonly headers: Record<string, string> } {
+  const headers = endToEnd(response.headers);
+  const contact = response.headers.contact;
+  const redirects = (response.status >= 300 && response.status < 400) || response.status === 485;
+  if (redirects && contact !== undefined) headers.contact = contact;
+  dropOption(headers, "require", "100rel");
+  return { status: response.status, reason: response.reason, headers, body: response.body };
+}
+
+/** What an ACK carries across: the body of a late answer and what describes it. */
+export const relayedAck = (ack: Message): Message => ({ headers: endToEnd(ack.headers), body: ack.body });
+
+/** The INVITE that goes to an agent, and where. */
+export function inviteFor(invite: IncomingRequest, hop: NextHop): { uri: string; headers: Record<string, string> } {
+  const headers = relayedRequestHeaders(invite.headers);
+  // PRACK is settled leg by leg, so an agent without it costs the caller nothing.
+  if (dropOption(headers, "require", "100rel")) addOption(headers, "supported", "100rel");
+  headers.from = fromOurselves(invite.headers.from ?? "");
+  headers.to = toHop(invite.headers.to ?? "", hop);
+  const contact = contactOf(invite.headers.contact, hop.transport);
+  if (contact) headers.contact = contact;
+  return { uri: `${relocated(invite.uri, hop.address)}${hop.transport}`, headers };
+}
+
+/** Display name and user pass; the host is the address it is sent from, which only the engine knows. */
+function fromOurselves(from: string): string {
+  const address = parseNameAddr(from);
+  if (!address) return "<sip:anonymous@anonymous.invalid>";
+  const host = parseUri(address.uri)?.host;
+  // anonymous.invalid is part of what privacy means (RFC 3323 section 4.1.1.3), not the caller's whereabouts.
+  const anonymous = host === undefined || host.toLowerCase().endsWith(".invalid");
+  return named(address.display, anonymous ? address.uri : relocated(address.uri, "localhost"));
+}
+
+function toHop(to: string, hop: NextHop): string {
+  const address = parseNameAddr(to);
+  return address ? named(address.display, relocated(address.uri, hop.address)) : `<sip:${hop.address}>`;
+}
+
+/** The user part of a Contact passes, at our address; the engine's own Contact serves when there is none. */
+export function contactOf(contact: string | undefined, transport: string): string | undefined {
+  const uri = contact === undefined ? undefined : parseUri(parseNameAddr(contact)?.uri ?? "");
+  return uri && uri.user !== "" ? `<sip:${uri.user}@localhost${transport}>` : undefined;
+}
+
+const named = (display: string, uri: string): string => (display === "" ? `<${uri}>` : `${display} <${uri}>`);
+
+/** A URI's user at another address. A telephone number becomes a user there (RFC 3261 section 19.1.6). */
+function relocated(text: string, address: string): string {
+  const uri = parseUri(text);
+  if (!uri) return /^tel:/i.test(text) ? `sip:${text.slice(4)}@${address};user=phone` : `sip:${address}`;
+  const password = uri.password === "" ? "" : `:${uri.password}`;
+  const user = uri.user === "" ? "" : `${uri.user}${password}@`;
+  return `sip:${user}${address}${portable(uri.params)}`;
+}
+
+/** URI parameters that speak of the address, not of the user. */
+const ofTheAddress = new Set(["transport", "maddr", "ttl", "lr"]);
+
+function portable(params: string): string {
+  if (params === "") return "";
+  const kept = params
+    .slice(1)
+    .split(";")
+    .filter((param) => !ofTheAddress.has((param.split("=", 1)[0] ?? "").trim().toLowerCase()));
+  return kept.length === 0 ? "" : `;${kept.join(";")}`;
+}
+
+/** Whether a list of option tags (Supported, Require) holds one. */
+export function hasOption(list: string | undefined, option: string): boolean {
+  return list?.includes(option) === true && options(list).includes(option);
+}
+
+function dropOption(headers: Record<string, string>, name: string, option: string): boolean {
+  const list = headers[name];
+  if (list === undefined || !hasOption(list, option)) return false;
+  const left = options(list).filter((each) => each !== option);
+  if (left.length > 0) headers[name] = left.join(", ");
+  else delete headers[name];
+  return true;
+}
+
+export function addOption(headers: Record<string, string>, name: string, option: string): void {
+  const list = headers[name];
+  if (!hasOption(list, option)) headers[name] = list ? `${list}, ${option}` : option;
+}
+
+const options = (list: string): string[] => list.split(",").map((option) => option.trim().toLowerCase());

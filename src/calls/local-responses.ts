@@ -1,0 +1,64 @@
+import type { Reply } from "../signalling/port.ts";
+
+interface LocalResponse {
+  readonly status: number;
+  readonly reason: string;
+  readonly retryAfter?: true;
+}
+
+const unavailable = { status: 503, reason: "Service Unavailable" } as const;
+const unavailableForNow = { ...unavailable, retryAfter: true } as const;
+
+/** What a caller is told by Weir itself, by the names of SEMANTICS.md section 7, and by ours where that page has none. */
+export const localResponses = {
+  "no-route": { status: 404, reason: "No Routes Found" },
+  "next-hop-sa-oos": unavailable,
+  "next-hop-sa-exc-constraints": unavailableForNow,
+  "recv-sa-exc-constraints": unavailableForNow,
+  "unknown-source": { status: 403, reason: "Forbidden" },
+  "too-many-hops": { status: 483, reason: "Too Many Hops" },
+  loop: { status: 482, reason: "Loop Detected" },
+  draining: unavailableForNow,
+  /** The last attempt was never answered. */
+  "no-answer": { status: 408, reason: "Request Timeout" },
+  /** The last attempt could not be sent. */
+  unreachable: unavailable,
+  "bad-request": { status: 400, reason: "Bad Request" },
+  "no-dialog": { status: 481, reason: "Call/Transaction Does Not Exist" },
+  "request-pending": { status: 491, reason: "Request Pending" },
+  /** A second re-INVITE of the same side before the first has ended (RFC 3261 section 14.2). */
+  overlapping: { status: 500, reason: "Server Internal Error", retryAfter: true },
+  terminated: { status: 487, reason: "Request Terminated" },
+  "method-not-allowed": { status: 405, reason: "Method Not Allowed" },
+  "not-implemented": { status: 501, reason: "Not Implemented" },
+  ok: { status: 200, reason: "OK" },
+} as const satisfies Record<string, LocalResponse>;
+
+export type LocalCause = keyof typeof localResponses;
+
+/** Seconds; both ends included. */
+export interface RetryAfterRange {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** Makes Weir's own responses. Retry-After values are spread, so that callers do not all return at once. */
+export class LocalReplies {
+  readonly #retryAfter: RetryAfterRange;
+  readonly #random: () => number;
+
+  constructor(retryAfter: RetryAfterRange, random: () => number) {
+    this.#retryAfter = retryAfter;
+    this.#random = random;
+  }
+
+  for(cause: LocalCause, headers: Readonly<Record<string, string>> = {}): Reply {
+    const { status, reason, retryAfter }: LocalResponse = localResponses[cause];
+    return { status, reason, headers: retryAfter ? { ...headers, "retry-after": this.#spread() } : headers, body: "" };
+  }
+
+  #spread(): string {
+    const { min, max } = this.#retryAfter;
+    return String(min + Math.floor(this.#random() * (max - min + 1)));
+  }
+}

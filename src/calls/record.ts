@@ -1,0 +1,57 @@
+import type { Ms } from "../clock.ts";
+import type { Source } from "../signalling/port.ts";
+import type { CallState } from "./call-states.ts";
+
+export type Side = "caller" | "agent";
+
+/** One attempt as it stands in a call's trace. */
+export interface AttemptTrace {
+  readonly agent: string;
+  /** "" until the engine has accepted it. */
+  callId: string;
+  /** `calling`, `ringing`, then how it ended: a status, or the kind of failure. */
+  outcome: string;
+}
+
+/**
+ * What a call is, as plain data: nothing that lives as long as a call holds a closure or a transaction, so that it can be
+ * written out and read back.
+ */
+export interface CallRecord {
+  readonly id: string;
+  readonly caller: { readonly callId: string; readonly from: string; readonly to: string; readonly source: Source };
+  readonly callerDialog: string;
+  /** "" until the agent has made one; an early one until it answers. */
+  agentDialog: string;
+  /** The agent in force or, for a next hop that is no agent, its address; "" before the first attempt. */
+  agent: string;
+  readonly attempts: AttemptTrace[];
+  /** Monotonic. */
+  readonly startedAt: Ms;
+  answeredAt: Ms | undefined;
+}
+
+/** A call as /v1/calls shows it. Times are ISO 8601. */
+export interface CallSnapshot {
+  readonly id: string;
+  readonly state: CallState;
+  readonly caller: CallRecord["caller"];
+  readonly agent: { readonly name: string; readonly callId: string };
+  readonly started: string;
+  readonly answered: string | null;
+  readonly attempts: readonly AttemptTrace[];
+}
+
+/** `wallMinusMonotonic`: what turns the record's times into dates. */
+export function snapshotOf(record: CallRecord, state: CallState, wallMinusMonotonic: Ms): CallSnapshot {
+  const iso = (at: Ms): string => new Date(at + wallMinusMonotonic).toISOString();
+  return {
+    id: record.id,
+    state,
+    caller: record.caller,
+    agent: { name: record.agent, callId: record.attempts.at(-1)?.callId ?? "" },
+    started: iso(record.startedAt),
+    answered: record.answeredAt === undefined ? null : iso(record.answeredAt),
+    attempts: record.attempts.map((attempt) => ({ ...attempt })),
+  };
+}

@@ -1,0 +1,93 @@
+import type {
+  Exchange,
+  ExchangeUser,
+  Headers,
+  IncomingRequest,
+  IncomingResponse,
+  Message,
+  Outcome,
+  Signalling,
+} from "../signalling/port.ts";
+import { relayedAck, relayedReply, relayedRequestHeaders } from "./headers.ts";
+import type { LocalReplies } from "./local-responses.ts";
+import type { Side } from "./record.ts";
+import { replyTo } from "./relay.ts";
+
+/** What a re-INVITE needs of its call. */
+export interface InviteHost {
+  readonly signalling: Signalling;
+  readonly replies: LocalReplies;
+  /** It is over, its ACK included: the next one may come. `status` is the final response that was passed back. */
+  inviteOver(invite: RelayedInvite, status: number): void;
+}
+
+/** A re-INVITE passed from one leg to the other, until its ACK. */
+export class RelayedInvite implements ExchangeUser {
+  readonly from: Side;
+  readonly #host: InviteHost;
+  readonly #request: IncomingRequest;
+  #exchange: Exchange | undefined;
+  /** The other leg's 2xx that waits for the answer in this leg's ACK. */
+  #unacknowledged: IncomingResponse | undefined;
+  /** Whoever asked has its final response. */
+  #answered = false;
+
+  constructor(host: InviteHost, from: Side, request: IncomingRequest) {
+    this.#host = host;
+    this.from = from;
+    this.#request = request;
+    request.onCancel = (cancel) => this.#cancel(cancel);
+  }
+
+  send(dialogId: string): void {
+    const headers = relayedRequestHeaders(this.#request.headers);
+    const { body } = this.#request;
+    this.#exchange = this.#host.signalling.send({ method: "INVITE", uri: "", dialogId, headers, body }, this);
+  }
+
+  provisional(response: IncomingResponse): void {
+    if (response.status > 100 && !this.#answered) this.#request.respond(relayedReply(response));
+  }
+
+  final(outcome: Outcome): void {
+    const response = outcome.kind === "response" && outcome.response.status < 300 ? outcome.response : undefined;
+    const awaitsAnswer = response !== undefined && this.#request.body === "" && response.body !== "";
+    if (this.#answered || !awaitsAnswer) response?.ack();
+    if (this.#answered) return;
+    this.#answered = true;
+    const reply = replyTo(outcome, this.#host.replies);
+    if (!response) {
+      this.#request.respond(reply);
+      this.#host.inviteOver(this, reply.status);
+      return;
+    }
+    if (awaitsAnswer) this.#unacknowledged = response;
+    this.#request.respond(reply, (refused) => {
+      if (refused !== undefined) this.acknowledged();
+    });
+  }
+
+  /** The ACK to the 2xx that was passed back; also the end of waiting for it. */
+  acknowledged(ack?: Message): void {
+    this.#unacknowledged?.ack(ack && relayedAck(ack));
+    this.#unacknowledged = undefined;
+    this.#host.inviteOver(this, 200);
+  }
+
+  /** The call ends: whoever asked is told so (RFC 3261 section 15.1.2), whoever was asked need not answer. */
+  abandon(): void {
+    this.#unacknowledged?.ack();
+    this.#unacknowledged = undefined;
+    if (this.#answered) return;
+    this.#answered = true;
+    this.#request.respond(this.#host.replies.for("terminated"));
+    this.#exchange?.cancel();
+  }
+
+  #cancel(cancel: Headers): void {
+    if (this.#answered) return;
+    this.#answered = true;
+    this.#exchange?.cancel(cancel.reason === undefined ? {} : { reason: cancel.reason });
+    this.#host.inviteOver(this, 487);
+  }
+}
