@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Holder } from "../support/held-call.ts";
 import { answeringAgent, RawUa } from "../support/raw-ua.ts";
@@ -6,6 +6,8 @@ import { RawCall } from "../support/sip-text.ts";
 import { Weir } from "../support/weir.ts";
 
 const corpus = new URL("../torture/corpus/", import.meta.url);
+/** So many fit into the kernel's buffer of a socket that is not read for a moment. */
+const BATCH = 25;
 
 describe("a malformed datagram", () => {
   let weir: Weir;
@@ -34,17 +36,23 @@ describe("a malformed datagram", () => {
     return { letter: state.letter, sessions, exceeded };
   };
 
+  /** Datagrams of one sender are handled in their order: when this good one is answered, those before it were handled. */
+  async function handled(): Promise<void> {
+    const call = good();
+    sender.send(call.invite({ maxForwards: 0 }), weir.listen);
+    const final = await sender.final(call.callId);
+    expect(final.status).toBe(483);
+    sender.send(call.ack(final), weir.listen);
+  }
+
   /** Sends them all, and shows that nothing came of it: nothing reached the agent, nothing counts, a good call works. */
   async function harmless(datagrams: readonly (string | Buffer)[]): Promise<void> {
     const before = await untouched();
     const reached = agent.received.length;
-    for (const datagram of datagrams) sender.send(datagram, weir.listen);
-    // Datagrams of one sender are handled in their order: when this one is answered, those before it were handled.
-    const last = good();
-    sender.send(last.invite({ maxForwards: 0 }), weir.listen);
-    const final = await sender.final(last.callId);
-    expect(final.status).toBe(483);
-    sender.send(last.ack(final), weir.listen);
+    for (let begin = 0; begin < datagrams.length; begin += BATCH) {
+      for (const datagram of datagrams.slice(begin, begin + BATCH)) sender.send(datagram, weir.listen);
+      await handled();
+    }
     expect(await untouched()).toEqual(before);
     await weir.idle();
     expect(agent.received.slice(reached).map(({ message }) => message.startLine)).toEqual([]);
@@ -55,7 +63,7 @@ describe("a malformed datagram", () => {
     await weir.idle();
   }
 
-  it.skipIf(!existsSync(corpus))("of RFC 4475 is answered or dropped and costs nothing", async () => {
+  it("of RFC 4475 is answered or dropped and costs nothing", async () => {
     const messages = readdirSync(corpus).filter((file) => file.endsWith(".dat"));
     expect(messages).toHaveLength(49);
     await harmless(messages.map((file) => readFileSync(new URL(file, corpus))));
@@ -65,7 +73,7 @@ describe("a malformed datagram", () => {
     const text = good().invite();
     await harmless(Array.from({ length: text.length }, (_, length) => text.slice(0, length)));
     const statuses = new Set(sender.received.map(({ message }) => message.status));
-    expect([...statuses].sort()).toEqual([100, 400, 483].filter((status) => statuses.has(status)));
+    expect([...statuses].filter((status) => ![100, 400, 483].includes(status))).toEqual([]);
     expect(statuses).toContain(400);
   });
 
