@@ -16,9 +16,13 @@ export async function readConfiguration(file: string): Promise<WeirConfig | unde
     const count = loaded.errors.length;
     console.error(`${file}: ${count} ${count === 1 ? "error" : "errors"}`);
   } catch (error) {
-    if (!(error instanceof WeirError)) throw error;
-    const reason = error.cause instanceof Error ? error.cause.message : error.message;
-    console.error(`${file}: ${error.message}: ${reason}`);
+    console.error(`${file}: ${explain(error)}`);
   }
   return undefined;
+}
+
+/** One of our own errors with its cause, in one line. Any other is a defect, and is thrown on. */
+export function explain(error: unknown): string {
+  if (!(error instanceof WeirError)) throw error;
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
 }

@@ -22,7 +22,7 @@ interface View {
 
 /** Each agent's series, there from the start on. */
 export function agentMetrics(agents: Iterable<WatchedAgent>, watch: AgentWatch): MetricSource[] {
-  const views = oncePerTurn(() => Array.from(agents, viewOf));
+  const views = oncePerScrape(() => Array.from(agents, viewOf));
   const metric = (
     kind: MetricSource["kind"],
     name: string,
@@ -99,13 +99,13 @@ function viewOf(watched: WatchedAgent): View {
   return { labels: { agent: agent.hostname }, agent, limits: limits.map(([name]) => name) };
 }
 
-/** Metrics are collected one after the other within one turn of the event loop: they share one look at the agents. */
-function oncePerTurn<T>(read: () => T): () => T {
+/** The metrics of one scrape are collected one after the other without a pause: they share one look at the agents. */
+function oncePerScrape<T>(read: () => T): () => T {
   let held: { readonly value: T } | undefined;
   return () => {
     if (!held) {
       held = { value: read() };
-      setImmediate(() => {
+      queueMicrotask(() => {
         held = undefined;
       });
     }

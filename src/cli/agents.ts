@@ -1,0 +1,79 @@
+import type { AgentSnapshot } from "../agents/snapshot.ts";
+import { type AdminOptions, getAdmin } from "./admin-client.ts";
+import { measure, round, table } from "./table.ts";
+
+/** `weir agents`: every agent of the running Weir in a table, or one in full. The text to print. */
+export async function agents(hostname: string | undefined, options: AdminOptions): Promise<string> {
+  if (hostname === undefined) {
+    const { agents: list } = (await getAdmin(options, "/v1/agents", "no agents are shown there")) as AgentList;
+    return list.length === 0 ? "there are no session agents" : table(head, list.map(rowOf));
+  }
+  const path = `/v1/agents/${encodeURIComponent(hostname)}`;
+  return detailOf((await getAdmin(options, path, `there is no session agent ${hostname}`)) as AgentSnapshot);
+}
+
+interface AgentList {
+  readonly agents: readonly Omit<AgentSnapshot, "transitions">[];
+}
+
+const head = ["AGENT", "ST", "IN", "OUT", "TOTAL", "BURST/S", "SUSTAIN/S", "ASR %", "EXCEEDED", "REASON"];
+
+function rowOf(agent: AgentList["agents"][number]): string[] {
+  const { sessions, rates, asr, exceeded } = agent;
+  const refusals = Object.values(exceeded).reduce((sum, count) => sum + (count ?? 0), 0);
+  return [
+    agent.hostname,
+    agent.state.letter,
+    measure(sessions.inbound.active, sessions.inbound.maximum),
+    measure(sessions.outbound.active, sessions.outbound.maximum),
+    measure(sessions.total.active, sessions.total.maximum),
+    measure(rates.burst.total.value, rates.burst.total.maximum),
+    measure(rates.sustain.total.value, rates.sustain.total.maximum),
+    asr.ratio === null ? "-" : round(asr.ratio),
+    String(refusals),
+    agent.state.letter === "I" ? "" : agent.reason,
+  ];
+}
+
+function detailOf(agent: AgentSnapshot): string {
+  const { sessions, rates, asr, lastPing, totals } = agent;
+  const exceeded = Object.entries(agent.exceeded).map(([limit, count]) => `${limit} ${count}`);
+  const scopes = ["inbound", "outbound", "total"] as const;
+  const lines: [name: string, value: string][] = [
+    ["agent", agent.hostname],
+    ["address", `${agent.address} ${agent.transport}, realm ${agent.realm}`],
+    ["state", `${agent.state.letter} ${agent.state.word}`],
+    ["reason", agent.reason],
+    ["since", agent.since],
+    ["resumes", agent.resumeAt ?? "-"],
+    ["at a limit", agent.constraint.join(", ") || "-"],
+    ...scopes.map((scope): [string, string] => [
+      `${scope} sessions`,
+      measure(sessions[scope].active, sessions[scope].maximum),
+    ]),
+    ...scopes.map((scope): [string, string] => [
+      `${scope} rates`,
+      `burst ${measure(rates.burst[scope].value, rates.burst[scope].maximum)} per s, ` +
+        `sustained ${measure(rates.sustain[scope].value, rates.sustain[scope].maximum)} per s`,
+    ]),
+    [
+      "answered",
+      `${asr.answered} of ${asr.attempts} in the window${asr.ratio === null ? "" : `, ${round(asr.ratio)} %`}`,
+    ],
+    ["since start", `${totals.inbound} inbound, ${totals.outbound} outbound, ${totals.answered} answered`],
+    ["exceeded", exceeded.join(", ") || "-"],
+    ["last ping", lastPing ? pingOf(lastPing) : "-"],
+    ...agent.transitions.map((change, at): [string, string] => [
+      at === 0 ? "transitions" : "",
+      `${change.at} ${change.from} > ${change.to} ${change.reason}${limitOf(change)}`,
+    ]),
+  ];
+  const width = Math.max(...lines.map(([name]) => name.length));
+  return lines.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join("\n");
+}
+
+const pingOf = ({ at, status, failure, roundTripMs }: NonNullable<AgentSnapshot["lastPing"]>): string =>
+  [at, failure ?? status, ...(roundTripMs === undefined ? [] : [`${round(roundTripMs)} ms`])].join(" ");
+
+const limitOf = ({ limit, value, maximum }: AgentSnapshot["transitions"][number]): string =>
+  limit === undefined ? "" : ` ${limit} ${measure(value ?? 0, maximum ?? 0)}`;
