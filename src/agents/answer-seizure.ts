@@ -52,6 +52,14 @@ export class AnswerSeizure implements Limit {
     return now < this.#heldUntil();
   }
 
+  spare(now: Ms): number {
+    if (this.full(now)) return 0;
+    const { "min-asr": minimum, "min-seizures": seizures } = this.#params;
+    // The first answer brings the threshold down by one, and the least ratio into play.
+    const most = this.#answered === 0 ? seizures : Math.max(seizures, Math.floor((this.#answered * 100) / minimum));
+    return most - this.#attempts;
+  }
+
   /** The end of time-to-resume after the ratio fell too low. */
   turnsAt(now: Ms): Ms {
     return this.full(now) ? this.#heldUntil() : Number.POSITIVE_INFINITY;

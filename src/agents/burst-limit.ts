@@ -9,7 +9,11 @@ export class BurstLimit extends RateLimit {
   }
 
   full(now: Ms): boolean {
-    return this.window.current(this.scope, now) + roundingSlack >= (this.maximum * this.window.lengthMs) / 1000;
+    return this.spare(now) <= roundingSlack;
+  }
+
+  spare(now: Ms): number {
+    return (this.maximum * this.window.lengthMs) / 1000 - this.window.current(this.scope, now);
   }
 
   turnsAt(now: Ms): Ms {

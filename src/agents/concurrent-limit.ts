@@ -25,6 +25,10 @@ export class ConcurrentLimit implements Limit {
     return this.#counts.active(this.scope) >= this.maximum;
   }
 
+  spare(): number {
+    return this.maximum - this.#counts.active(this.scope);
+  }
+
   turnsAt(): Ms {
     return Number.POSITIVE_INFINITY;
   }

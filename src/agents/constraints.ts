@@ -1,37 +1,50 @@
 import type { Ms } from "../clock.ts";
 import type { AdmitRequest } from "./admission.ts";
-import type { Scope } from "./attempt-window.ts";
 import { BurstLimit } from "./burst-limit.ts";
 import { ConcurrentLimit } from "./concurrent-limit.ts";
-import type { Direction } from "./direction.ts";
 import type { Exceeded, Limit, LimitName } from "./limit.ts";
+import {
+  burstLimits,
+  concurrentLimits,
+  methodBurstLimits,
+  methodLimitName,
+  methodSustainLimits,
+  rowsOf,
+  sustainLimits,
+} from "./limit-names.ts";
 import type { Meters } from "./meters.ts";
 import type { AgentParams, RateConstraint } from "./params.ts";
 import type { RetryAfterHold } from "./retry-after-hold.ts";
 import { SustainedLimit } from "./sustained-limit.ts";
 
-const none: readonly Exceeded[] = [];
+const noneExceeded: readonly Exceeded[] = [];
+const noLimits: readonly Limit[] = [];
 
 /**
- * The limits of one agent that are on, as configured. Stateless but for the counters they read: made anew when the
- * configuration changes. A limit of 0 has no object here, so 0 means "no limit" on every path.
+ * The limits of one agent that are on. Stateless but for the counters they read, and made anew when the configuration
+ * changes. A limit of 0 has no object here, so 0 means "no limit" on every path.
  */
 export class Constraints {
   /** What a session needs room in, in the order in which they are named as the reason. */
   readonly #session: readonly Limit[];
-  readonly #inboundSession: readonly Limit[];
-  /** Limits of new REGISTERs, then of each method's own rates. */
-  readonly #request: ReadonlyMap<string, readonly Limit[]>;
+  /** What a request of another method needs room in; undefined when no such limit is on. */
+  readonly #request: ReadonlyMap<string, readonly Limit[]> | undefined;
 
   constructor(params: AgentParams, meters: Meters, retryAfter: RetryAfterHold) {
-    const enforced = params.constraints === "enabled";
-    const request = enforced ? requestLimits(params, meters) : new Map<string, Limit[]>();
-    this.#request = request;
-    // Retry-After is the agent's own wish, not one of the limits that `constraints` turns off.
-    this.#session = enforced
-      ? [...sessionLimits(params, meters), ...(request.get("INVITE") ?? []), retryAfter]
-      : [retryAfter];
-    this.#inboundSession = this.#session.filter((limit) => limit.scope !== "outbound");
+    const session: Limit[] = [];
+    const request = new Map<string, Limit[]>();
+    if (params.constraints === "enabled") {
+      addSessionLimits(session, params, meters);
+      addRegisterLimits(request, params, meters);
+      for (const each of params["rate-constraints"]) {
+        const limits = methodLimits(each, meters);
+        if (each.method === "INVITE") session.push(...limits);
+        else request.set(each.method, [...(request.get(each.method) ?? []), ...limits]);
+      }
+    }
+    // Retry-After is the agent's own wish, not one of the limits that `constraints: disabled` turns off.
+    this.#session = [...session, retryAfter];
+    this.#request = request.size > 0 ? request : undefined;
   }
 
   /** The first limit that leaves no room for one more session, in either direction: what makes the agent show C. */
@@ -43,6 +56,13 @@ export class Constraints {
   /** Every limit that leaves no room for one more session. */
   allFull(now: Ms): LimitName[] {
     return this.#session.filter((limit) => limit.full(now)).map((limit) => limit.name);
+  }
+
+  /** Session attempts that change nothing about `firstFull` and `turnsAt`, all made before the sustain window ends. */
+  spare(now: Ms): number {
+    let least = Number.POSITIVE_INFINITY;
+    for (const limit of this.#session) least = Math.min(least, limit.spare(now));
+    return least;
   }
 
   /** The moment at which time alone may next change `firstFull` between some and none; Infinity when it cannot. */
@@ -57,27 +77,24 @@ export class Constraints {
     return latestOfFull === Number.NEGATIVE_INFINITY ? soonest : latestOfFull;
   }
 
-  /** The limits that refuse this request now. A session sent needs room in all, one received in those of its direction. */
+  /** The limits that refuse this request now. A session sent needs room in all, any other request in those of its direction. */
   refusing(request: AdmitRequest, now: Ms): readonly Exceeded[] {
     let found: Exceeded[] | undefined;
-    for (const limit of this.#limitsOf(request)) {
-      if (!limit.full(now) || isWaived(limit.name, request)) continue;
+    const { method, direction } = request;
+    const isSession = method === "INVITE";
+    for (const limit of isSession ? this.#session : (this.#request?.get(method) ?? noLimits)) {
+      const concerned = (isSession && direction === "outbound") || limit.scope === "total" || limit.scope === direction;
+      if (!concerned || !limit.full(now) || isWaived(limit.name, request)) continue;
       found ??= [];
       found.push({ limit: limit.name, value: limit.value(now), maximum: limit.maximum });
     }
-    return found ?? none;
+    return found ?? noneExceeded;
   }
 
   /** The named session limit as it stands; maximum 0 when it is no longer on. */
   measure(name: LimitName, now: Ms): Exceeded {
     const limit = this.#session.find((each) => each.name === name);
     return { limit: name, value: limit?.value(now) ?? 0, maximum: limit?.maximum ?? 0 };
-  }
-
-  #limitsOf({ method, direction }: AdmitRequest): readonly Limit[] {
-    if (method === "INVITE") return direction === "inbound" ? this.#inboundSession : this.#session;
-    const limits = this.#request.get(method) ?? [];
-    return limits.filter((limit) => limit.scope === "total" || limit.scope === direction);
   }
 }
 
@@ -87,58 +104,37 @@ function isWaived(name: LimitName, request: AdmitRequest): boolean {
   return name.startsWith("rate-constraints.") || name.startsWith("max-register-");
 }
 
-const scopes: readonly { readonly scope: Scope; readonly prefix: "max" | `max-${Direction}` }[] = [
-  { scope: "total", prefix: "max" },
-  { scope: "inbound", prefix: "max-inbound" },
-  { scope: "outbound", prefix: "max-outbound" },
-];
-
-function sessionLimits(params: AgentParams, meters: Meters): Limit[] {
-  const concurrent: Limit[] = [];
-  const burst: Limit[] = [];
-  const sustained: Limit[] = [];
-  for (const { scope, prefix } of scopes) {
-    const sessions = `${prefix}-sessions` as const;
-    const burstRate = `${prefix}-burst-rate` as const;
-    const sustainRate = `${prefix}-sustain-rate` as const;
-    if (params[sessions] > 0) concurrent.push(new ConcurrentLimit(sessions, scope, params[sessions], meters.sessions));
-    if (params[burstRate] > 0) burst.push(new BurstLimit(burstRate, scope, params[burstRate], meters.attempts.burst));
-    if (params[sustainRate] > 0) {
-      sustained.push(new SustainedLimit(sustainRate, scope, params[sustainRate], meters.attempts.sustain));
-    }
+function addSessionLimits(limits: Limit[], params: AgentParams, { sessions, attempts, answerSeizure }: Meters): void {
+  for (const [name, scope] of rowsOf(concurrentLimits)) {
+    if (params[name] > 0) limits.push(new ConcurrentLimit(name, scope, params[name], sessions));
   }
-  const ratio = params["min-asr"] > 0 ? [meters.answerSeizure] : [];
-  return [...concurrent, ...burst, ...sustained, ...ratio];
+  for (const [name, scope] of rowsOf(burstLimits)) {
+    if (params[name] > 0) limits.push(new BurstLimit(name, scope, params[name], attempts.burst));
+  }
+  for (const [name, scope] of rowsOf(sustainLimits)) {
+    if (params[name] > 0) limits.push(new SustainedLimit(name, scope, params[name], attempts.sustain));
+  }
+  if (params["min-asr"] > 0) limits.push(answerSeizure);
 }
 
-function requestLimits(params: AgentParams, meters: Meters): Map<string, Limit[]> {
-  const limits = new Map<string, Limit[]>([["REGISTER", registerLimits(params, meters)]]);
-  for (const constraint of params["rate-constraints"]) {
-    limits.set(constraint.method, [...(limits.get(constraint.method) ?? []), ...methodLimits(constraint, meters)]);
-  }
-  return limits;
-}
-
-function registerLimits(params: AgentParams, { registers }: Meters): Limit[] {
+function addRegisterLimits(limits: Map<string, Limit[]>, params: AgentParams, { registers }: Meters): void {
   const { "max-register-burst-rate": burst, "max-register-sustain-rate": sustain } = params;
-  return [
-    ...(burst > 0 ? [new BurstLimit("max-register-burst-rate", "total", burst, registers.burst)] : []),
-    ...(sustain > 0 ? [new SustainedLimit("max-register-sustain-rate", "total", sustain, registers.sustain)] : []),
-  ];
+  const found: Limit[] = [];
+  if (burst > 0) found.push(new BurstLimit("max-register-burst-rate", "total", burst, registers.burst));
+  if (sustain > 0) found.push(new SustainedLimit("max-register-sustain-rate", "total", sustain, registers.sustain));
+  if (found.length > 0) limits.set("REGISTER", found);
 }
 
 function methodLimits(constraint: RateConstraint, meters: Meters): Limit[] {
+  const limits: Limit[] = [];
   const windows = meters.method(constraint.method);
-  if (!windows) return [];
-  return (["inbound", "outbound"] as const).flatMap((scope) => {
-    const burst = `max-${scope}-burst-rate` as const;
-    const sustain = `max-${scope}-sustain-rate` as const;
-    const name = <R extends string>(rate: R) => `rate-constraints.${constraint.method}.${rate}` as const;
-    return [
-      ...(constraint[burst] > 0 ? [new BurstLimit(name(burst), scope, constraint[burst], windows.burst)] : []),
-      ...(constraint[sustain] > 0
-        ? [new SustainedLimit(name(sustain), scope, constraint[sustain], windows.sustain)]
-        : []),
-    ];
-  });
+  for (const [rate, scope] of rowsOf(methodBurstLimits)) {
+    const name = methodLimitName(constraint.method, rate);
+    if (constraint[rate] > 0) limits.push(new BurstLimit(name, scope, constraint[rate], windows.burst));
+  }
+  for (const [rate, scope] of rowsOf(methodSustainLimits)) {
+    const name = methodLimitName(constraint.method, rate);
+    if (constraint[rate] > 0) limits.push(new SustainedLimit(name, scope, constraint[rate], windows.sustain));
+  }
+  return limits;
 }

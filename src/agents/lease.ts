@@ -1,4 +1,5 @@
 import type { Direction } from "./direction.ts";
+import type { Ledger } from "./ledger.ts";
 import type { SessionAgent } from "./session-agent.ts";
 
 /** Why a session, or another admitted request, gave its place back. */
@@ -23,13 +24,6 @@ export interface Lease {
   release(why: ReleaseReason): void;
 }
 
-/** The counters that a lease was given a place in. */
-export interface LeaseBooks {
-  answered(lease: SessionLease): void;
-  released(lease: SessionLease): void;
-  releasedTwice(lease: SessionLease, again: ReleaseReason): void;
-}
-
 /** Is the admission that hands it out as well, so that admitting allocates this one object. */
 export class SessionLease implements Lease {
   readonly admitted = true;
@@ -37,15 +31,15 @@ export class SessionLease implements Lease {
   readonly direction: Direction;
   /** False for requests that are no session: they were counted, and hold no place. */
   readonly isSession: boolean;
-  readonly #books: LeaseBooks;
+  readonly #ledger: Ledger;
   #isAnswered = false;
   #why: ReleaseReason | undefined;
 
-  constructor(agent: SessionAgent, books: LeaseBooks, direction: Direction, isSession: boolean) {
+  constructor(agent: SessionAgent, ledger: Ledger, direction: Direction, isSession: boolean) {
     this.agent = agent;
     this.direction = direction;
     this.isSession = isSession;
-    this.#books = books;
+    this.#ledger = ledger;
   }
 
   get lease(): Lease {
@@ -60,15 +54,15 @@ export class SessionLease implements Lease {
   answered(): void {
     if (this.#isAnswered) return;
     this.#isAnswered = true;
-    this.#books.answered(this);
+    this.#ledger.answered(this);
   }
 
   release(why: ReleaseReason): void {
     if (this.#why !== undefined) {
-      this.#books.releasedTwice(this, why);
+      this.#ledger.releasedTwice(this, why);
       return;
     }
     this.#why = why;
-    this.#books.released(this);
+    this.#ledger.released(this);
   }
 }

@@ -2,10 +2,8 @@ import type { Ms } from "../clock.ts";
 import type { Scope } from "./attempt-window.ts";
 import type { RateConstraint } from "./params.ts";
 
-export type DirectionalRate = Exclude<keyof RateConstraint, "method">;
-
 /** A method's own rate, as `rate-constraints.MESSAGE.max-inbound-burst-rate`. */
-export type MethodLimitName = `rate-constraints.${RateConstraint["method"]}.${DirectionalRate}`;
+export type MethodLimitName = `rate-constraints.${RateConstraint["method"]}.${Exclude<keyof RateConstraint, "method">}`;
 
 /** Every limit by the parameter that sets it, and the hold of a Retry-After. A closed set: fit for a metric's label. */
 export type LimitName =
@@ -43,6 +41,11 @@ export interface Limit {
   value(now: Ms): number;
   /** True when one more would exceed it. */
   full(now: Ms): boolean;
+  /**
+   * Attempts that surely change nothing about `full` and `turnsAt`, all made before the sustain window ends; an estimate
+   * on the low side. It saves the busy path from looking at every limit for every attempt.
+   */
+  spare(now: Ms): number;
   /** The next moment at which time alone may change `full`; Infinity when only an attempt or a release can. */
   turnsAt(now: Ms): Ms;
 }

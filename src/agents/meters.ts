@@ -2,7 +2,7 @@ import type { Ms } from "../clock.ts";
 import { AnswerSeizure } from "./answer-seizure.ts";
 import { AttemptWindow } from "./attempt-window.ts";
 import type { Direction } from "./direction.ts";
-import { type AgentParams, agentParams } from "./params.ts";
+import { type AgentParams, agentParams, type RateConstraint } from "./params.ts";
 import { SessionCounts } from "./session-counts.ts";
 
 /** A burst window and a sustain window that count the same attempts. */
@@ -22,8 +22,8 @@ export class Meters {
   readonly attempts: WindowPair;
   readonly registers: WindowPair;
   readonly answerSeizure: AnswerSeizure;
-  /** By method, for the methods that have a rate constraint. */
-  readonly #methods = new Map<string, WindowPair>();
+  /** By method, for the methods that have a rate constraint; undefined while none has. */
+  #methods: Map<string, WindowPair> | undefined;
 
   constructor(params: AgentParams, now: Ms) {
     this.attempts = windowPair(params, "burst-rate-window", now);
@@ -32,8 +32,11 @@ export class Meters {
     this.#keepMethods(params, now);
   }
 
-  method(method: string): WindowPair | undefined {
-    return this.#methods.get(method);
+  /** The windows of a method that has a rate constraint. */
+  method(method: RateConstraint["method"]): WindowPair {
+    const windows = this.#methods?.get(method);
+    if (!windows) throw new RangeError(`no rate constraint was configured for ${method}`);
+    return windows;
   }
 
   /** A session attempt that was admitted: takes the place, and counts in every window. */
@@ -52,9 +55,14 @@ export class Meters {
 
   /** Any request of a method with a rate constraint, re-INVITEs and answers to challenges included. */
   countMethod(method: string, direction: Direction, now: Ms): void {
-    const windows = this.#methods.size > 0 ? this.#methods.get(method) : undefined;
+    const windows = this.#methods?.get(method);
     windows?.burst.count(direction, now);
     windows?.sustain.count(direction, now);
+  }
+
+  /** When the current sustain window ends; those of the methods end with it. */
+  sustainEndsAt(now: Ms): Ms {
+    return this.attempts.sustain.endsAt(now);
   }
 
   countAnswer(now: Ms): void {
@@ -64,16 +72,18 @@ export class Meters {
   configure(params: AgentParams, now: Ms): void {
     resize(this.attempts, params, "burst-rate-window", now);
     resize(this.registers, params, "register-burst-window", now);
-    for (const windows of this.#methods.values()) resize(windows, params, "burst-rate-window", now);
     this.answerSeizure.configure(params);
     this.#keepMethods(params, now);
   }
 
   #keepMethods(params: AgentParams, now: Ms): void {
-    const wanted = new Set<string>(params["rate-constraints"].map((each) => each.method));
-    for (const method of this.#methods.keys()) if (!wanted.has(method)) this.#methods.delete(method);
-    for (const method of wanted) {
-      if (!this.#methods.has(method)) this.#methods.set(method, windowPair(params, "burst-rate-window", now));
+    const before = this.#methods;
+    this.#methods = undefined;
+    for (const { method } of params["rate-constraints"]) {
+      const windows = before?.get(method) ?? windowPair(params, "burst-rate-window", now);
+      resize(windows, params, "burst-rate-window", now);
+      this.#methods ??= new Map();
+      this.#methods.set(method, windows);
     }
   }
 }

@@ -13,6 +13,7 @@ export abstract class RateLimit implements Limit {
 
   abstract value(now: Ms): number;
   abstract full(now: Ms): boolean;
+  abstract spare(now: Ms): number;
   abstract turnsAt(now: Ms): Ms;
 }
 

@@ -31,6 +31,10 @@ export class RetryAfterHold implements Limit {
     return now < this.#until;
   }
 
+  spare(now: Ms): number {
+    return this.full(now) ? 0 : Number.POSITIVE_INFINITY;
+  }
+
   turnsAt(now: Ms): Ms {
     return this.full(now) ? this.#until : Number.POSITIVE_INFINITY;
   }

@@ -1,16 +1,15 @@
 import type { Clock, Ms } from "../clock.ts";
-import { WeirError } from "../errors.ts";
 import type { Admission, AdmitRequest, Refusal, Room } from "./admission.ts";
 import type { AgentEvents } from "./agent-events.ts";
 import { Constraints } from "./constraints.ts";
 import type { Evidence } from "./evidence.ts";
 import { HealthKeeper } from "./health-keeper.ts";
-import { type LeaseBooks, SessionLease } from "./lease.ts";
-import type { LimitName } from "./limit.ts";
+import { SessionLease } from "./lease.ts";
+import { Ledger } from "./ledger.ts";
 import { Meters } from "./meters.ts";
 import type { AgentParams } from "./params.ts";
 import { RetryAfterHold } from "./retry-after-hold.ts";
-import { ShownState } from "./shown-state.ts";
+import { type Facts, ShownState } from "./shown-state.ts";
 import { type AgentSnapshot, type LastPing, snapshotOf } from "./snapshot.ts";
 import type { AdminState, StateLetter, StateReason } from "./state.ts";
 import { sustainedRate } from "./sustained-limit.ts";
@@ -42,39 +41,29 @@ const refusedBy = {
 export class SessionAgent {
   readonly hostname: string;
   readonly #clock: Clock;
-  readonly #events: AgentEvents;
   readonly #meters: Meters;
   readonly #retryAfter: RetryAfterHold;
-  readonly #facts: { admin: AdminState; constraints: Constraints; readonly health: HealthKeeper };
+  readonly #facts: Facts;
   readonly #shown: ShownState;
-  readonly #books: LeaseBooks;
+  readonly #ledger: Ledger;
   #params: AgentParams;
   #lastActivity: Ms = Number.NEGATIVE_INFINITY;
   #lastPing: LastPing | undefined;
-  #inbound = 0;
-  #outbound = 0;
-  #answered = 0;
-  #exceeded: Map<LimitName, number> | undefined;
 
   constructor(params: AgentParams, { clock, events }: AgentDeps) {
     this.hostname = params.hostname;
     this.#clock = clock;
-    this.#events = events;
     this.#params = params;
     this.#meters = new Meters(params, clock.now());
     this.#retryAfter = new RetryAfterHold(params);
     this.#facts = {
       admin: adminOf(params),
       constraints: new Constraints(params, this.#meters, this.#retryAfter),
+      meters: this.#meters,
       health: new HealthKeeper(params, clock, (now) => this.#shown.refresh(now)),
     };
     this.#shown = new ShownState(this.hostname, this.#facts, clock, events);
-    this.#books = {
-      answered: (lease) => this.#countAnswer(lease),
-      released: (lease) => this.#giveBack(lease),
-      releasedTwice: ({ direction, why }, again) =>
-        this.#defect(new WeirError("WEIR_LEASE_RELEASED_TWICE", { agent: this.hostname, direction, why, again })),
-    };
+    this.#ledger = new Ledger(this.hostname, this.#meters, this.#shown, clock, events);
   }
 
   get params(): AgentParams {
@@ -138,13 +127,12 @@ export class SessionAgent {
     const now = this.#clock.now();
     const refusal = this.#refusal(request, this.#shown.current(now), now);
     if (refusal) {
-      this.#countRefusal(refusal);
+      this.#ledger.refused(refusal);
       return refusal;
     }
     this.#lastActivity = now;
-    const isSession = this.#count(request, now);
-    if (request.method === "INVITE") this.#shown.refresh(now);
-    return new SessionLease(this, this.#books, request.direction, isSession);
+    const isSession = this.#ledger.admitted(request, now);
+    return new SessionLease(this, this.#ledger, request.direction, isSession);
   }
 
   /** What `admit` would say now. */
@@ -205,9 +193,8 @@ export class SessionAgent {
       params: this.#params,
       facts: this.#facts,
       shown: this.#shown,
-      meters: this.#meters,
-      exceeded: this.#exceeded,
-      totals: { inbound: this.#inbound, outbound: this.#outbound, answered: this.#answered },
+      exceeded: this.#ledger.exceeded,
+      totals: this.#ledger.totals,
       lastPing: this.#lastPing,
       resumeAt: this.resumeAt,
     });
@@ -221,45 +208,6 @@ export class SessionAgent {
     const exceeded = this.#facts.constraints.refusing(request, now);
     return exceeded.length === 0 ? undefined : { admitted: false, state: letter, exceeded };
   }
-
-  #countRefusal({ exceeded }: Refusal): void {
-    for (const each of exceeded) {
-      this.#exceeded ??= new Map();
-      this.#exceeded.set(each.limit, (this.#exceeded.get(each.limit) ?? 0) + 1);
-      this.#events.announce("limit-exceeded", this.hostname, each);
-    }
-  }
-
-  /** True when the request takes a session's place. */
-  #count({ method, direction, exempt, answersChallenge }: AdmitRequest, now: Ms): boolean {
-    this.#meters.countMethod(method, direction, now);
-    if (exempt) return false;
-    if (method === "REGISTER" && !answersChallenge) this.#meters.countRegister(direction, now);
-    if (method !== "INVITE") return false;
-    this.#meters.countSession(direction, now);
-    if (direction === "inbound") this.#inbound++;
-    else this.#outbound++;
-    return true;
-  }
-
-  #countAnswer(lease: SessionLease): void {
-    if (!lease.isSession) return;
-    this.#answered++;
-    if (lease.direction === "outbound") this.#meters.countAnswer(this.#clock.now());
-  }
-
-  #giveBack(lease: SessionLease): void {
-    if (!lease.isSession) return;
-    if (!this.#meters.sessions.leave(lease.direction)) {
-      this.#defect(new WeirError("WEIR_COUNTER_NEGATIVE", { agent: this.hostname, direction: lease.direction }));
-    }
-    this.#shown.placeFreed();
-  }
-
-  #defect(error: WeirError): void {
-    this.#events.announce("defect", error);
-  }
 }
 
-// The table's choices are wider than what they stand for: `choice` values are typed by their own list.
 const adminOf = (params: AgentParams): AdminState => params.state;

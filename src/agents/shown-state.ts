@@ -3,6 +3,7 @@ import type { AgentEvents } from "./agent-events.ts";
 import type { Constraints } from "./constraints.ts";
 import type { HealthKeeper } from "./health-keeper.ts";
 import type { LimitName } from "./limit.ts";
+import type { Meters } from "./meters.ts";
 import type { AdminState, StateChange, StateLetter, StateReason } from "./state.ts";
 
 /** The three independent facts that the state follows from (SEMANTICS section 2). */
@@ -10,6 +11,7 @@ export interface Facts {
   admin: AdminState;
   constraints: Constraints;
   readonly health: HealthKeeper;
+  readonly meters: Meters;
 }
 
 const transitionsKept = 50;
@@ -31,6 +33,9 @@ export class ShownState {
   /** When time alone may next change the letter: Infinity, or a timer is set for it. */
   #turnsAt = Number.POSITIVE_INFINITY;
   #timer: Timer | undefined;
+  /** Attempts before `#spareUntil` that surely leave letter and timer as they are. */
+  #spare = 0;
+  #spareUntil = Number.NEGATIVE_INFINITY;
   #transitions: StateChange[] | undefined;
 
   constructor(hostname: string, facts: Facts, clock: Clock, events: AgentEvents) {
@@ -79,10 +84,18 @@ export class ShownState {
     const letter = this.letterAt(now);
     if (letter !== this.#letter) this.#change(letter, now);
     if (letter === "I" || letter === "C") this.#watch(now);
+    this.#spare = letter === "I" ? this.#facts.constraints.spare(now) : 0;
+    this.#spareUntil = this.#facts.meters.sustainEndsAt(now);
+  }
+
+  /** One more attempt was counted. */
+  counted(now: Ms): void {
+    this.#spare--;
+    if (this.#spare < 1 || now >= this.#spareUntil) this.refresh(now);
   }
 
   /** A session ended. That can only make room, so it matters to an agent that showed none. */
-  placeFreed(): void {
+  freed(): void {
     if (this.#letter === "C") this.refresh(this.#clock.now());
   }
 

@@ -75,15 +75,15 @@ export interface SnapshotSource {
   readonly params: AgentParams;
   readonly facts: Facts;
   readonly shown: ShownState;
-  readonly meters: Meters;
-  readonly exceeded: ReadonlyMap<LimitName, number> | undefined;
+  readonly exceeded: AgentSnapshot["exceeded"];
   readonly totals: AgentSnapshot["totals"];
   readonly lastPing: LastPing | undefined;
   readonly resumeAt: Ms | undefined;
 }
 
 export function snapshotOf(source: SnapshotSource): AgentSnapshot {
-  const { clock, params, facts, shown, meters, lastPing, resumeAt } = source;
+  const { clock, params, facts, shown, lastPing, resumeAt } = source;
+  const { meters } = facts;
   const now = clock.now();
   const letter = shown.letterAt(now);
   const dateOf = (moment: Ms): string => iso(clock.date() + moment - now);
@@ -113,7 +113,7 @@ export function snapshotOf(source: SnapshotSource): AgentSnapshot {
       })),
     },
     asr: answerSeizureOf(meters, params, now),
-    exceeded: Object.fromEntries(source.exceeded ?? []),
+    exceeded: source.exceeded,
     totals: source.totals,
     lastPing: lastPing ? { ...lastPing, at: iso(lastPing.at) } : null,
     resumeAt: resumeAt === undefined ? null : dateOf(resumeAt),

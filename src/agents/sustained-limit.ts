@@ -12,6 +12,14 @@ export class SustainedLimit extends RateLimit {
     return this.#withOneMore(now) > this.#allowedIn(this.window.lengthMs + this.window.elapsed(now));
   }
 
+  spare(now: Ms): number {
+    const { lengthMs } = this.window;
+    const current = this.window.current(this.scope, now);
+    const room = this.#allowedIn(lengthMs + this.window.elapsed(now)) - this.window.previous(this.scope, now) - current;
+    const roomAtNextWindow = this.#allowedIn(lengthMs) - current;
+    return Math.floor(roomAtNextWindow < 1 ? room : Math.min(room, roomAtNextWindow));
+  }
+
   /**
    * Full: when the average will have fallen far enough, at the end of the window at the latest. Not full: the end of the
    * window when it will be full there, as the average then forgets a quieter window.
