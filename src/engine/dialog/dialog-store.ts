@@ -18,10 +18,9 @@ export class DialogStore {
    * when the very dialog is there already.
    */
   add(dialog: Dialog): boolean {
-    if (this.#byId.has(dialog.id)) {
-      if (this.find(dialog.callId, dialog.localTag, dialog.remoteTag)) return false;
-      dialog.id = forkId(dialog.id, dialog.role === "uac" ? dialog.remoteTag : dialog.localTag);
-    }
+    const { callId, localTag, remoteTag } = dialog;
+    if (this.find(callId, localTag, remoteTag)) return false;
+    if (this.#byId.has(dialog.id)) dialog.id = forkId(dialog.id, dialog.role === "uac" ? remoteTag : localTag);
     this.#byId.set(dialog.id, dialog);
     return true;
   }
