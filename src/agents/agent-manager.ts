@@ -1,6 +1,7 @@
 import type { Clock } from "../clock.ts";
 import type { AgentEvents } from "./agent-events.ts";
 import type { AgentParams } from "./params.ts";
+import type { Pinger } from "./pinger.ts";
 import { SessionAgent } from "./session-agent.ts";
 
 export interface AgentManagerDeps {
@@ -15,7 +16,8 @@ export class AgentManager {
   readonly events: AgentEvents;
   readonly #deps: AgentManagerDeps;
   readonly #byName = new Map<string, SessionAgent>();
-  #bySource = new Map<string, SessionAgent[]>();
+  #bySource: ReadonlyMap<string, readonly SessionAgent[]> = new Map();
+  #pinger: Pinger | undefined;
 
   constructor(agents: readonly AgentParams[], deps: AgentManagerDeps) {
     this.#deps = deps;
@@ -57,14 +59,26 @@ export class AgentManager {
     for (const params of agents) {
       const known = this.#byName.get(params.hostname);
       if (known) known.configure(params);
-      else this.#byName.set(params.hostname, new SessionAgent(params, this.#deps));
+      else this.#byName.set(params.hostname, this.#make(params));
     }
     this.#bySource = bySource(this.#byName.values());
   }
 
-  /** Sets every timer free. */
+  /** Pings every agent that is configured to be pinged, from now on. */
+  startPings(pinger: Pinger): void {
+    this.#pinger = pinger;
+    for (const agent of this.#byName.values()) agent.startPings(pinger, this.#deps.random);
+  }
+
+  /** Sets every timer free and sends no more pings. */
   stop(): void {
     for (const agent of this.#byName.values()) agent.stop();
+  }
+
+  #make(params: AgentParams): SessionAgent {
+    const agent = new SessionAgent(params, this.#deps);
+    if (this.#pinger) agent.startPings(this.#pinger, this.#deps.random);
+    return agent;
   }
 }
 

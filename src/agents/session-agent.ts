@@ -1,16 +1,19 @@
 import type { Clock, Ms } from "../clock.ts";
 import type { Admission, AdmitRequest, Refusal, Room } from "./admission.ts";
 import type { AgentEvents } from "./agent-events.ts";
+import { AgentPings } from "./agent-pings.ts";
 import { Constraints } from "./constraints.ts";
 import type { Evidence } from "./evidence.ts";
+import type { Health } from "./health.ts";
 import { HealthKeeper } from "./health-keeper.ts";
 import { SessionLease } from "./lease.ts";
 import { Ledger } from "./ledger.ts";
 import { Meters } from "./meters.ts";
 import type { AgentParams } from "./params.ts";
+import type { Pinger } from "./pinger.ts";
 import { RetryAfterHold } from "./retry-after-hold.ts";
 import { type Facts, ShownState } from "./shown-state.ts";
-import { type AgentSnapshot, type LastPing, snapshotOf } from "./snapshot.ts";
+import { type AgentSnapshot, snapshotOf } from "./snapshot.ts";
 import type { AdminState, StateLetter, StateReason } from "./state.ts";
 import { sustainedRate } from "./sustained-limit.ts";
 
@@ -26,6 +29,9 @@ export interface AgentDeps {
   readonly clock: Clock;
   readonly events: AgentEvents;
 }
+
+/** Parameters that the schedule of the pings hangs on. */
+const pingKeys = ["ping-method", "ping-interval", "ping-send-mode"] as const;
 
 const roomForOneMore: Room = { admitted: true };
 const refusedBy = {
@@ -48,7 +54,7 @@ export class SessionAgent {
   readonly #ledger: Ledger;
   #params: AgentParams;
   #lastActivity: Ms = Number.NEGATIVE_INFINITY;
-  #lastPing: LastPing | undefined;
+  #pings: AgentPings | undefined;
 
   constructor(params: AgentParams, { clock, events }: AgentDeps) {
     this.hostname = params.hostname;
@@ -72,6 +78,10 @@ export class SessionAgent {
 
   get admin(): AdminState {
     return this.#facts.admin;
+  }
+
+  get health(): Health {
+    return this.#facts.health.state.health;
   }
 
   get letter(): StateLetter {
@@ -154,6 +164,13 @@ export class SessionAgent {
     this.#facts.health.observe(evidence, now);
   }
 
+  /** Pings the agent from now on, as its parameters say; no ping at all until then. */
+  startPings(pinger: Pinger, random: () => number): void {
+    this.#pings?.stop();
+    this.#pings = new AgentPings(this, { clock: this.#clock, random, pinger });
+    this.#pings.start();
+  }
+
   /** A SIP transaction with the agent took place that neither `admit` nor `observe` heard of, as one in dialog: no ping is due. */
   touch(): void {
     this.#lastActivity = this.#clock.now();
@@ -162,6 +179,7 @@ export class SessionAgent {
   setAdmin(state: AdminState): void {
     if (state === this.#facts.admin) return;
     this.#facts.admin = state;
+    this.#pings?.forget();
     this.#shown.refresh(this.#clock.now());
   }
 
@@ -179,10 +197,12 @@ export class SessionAgent {
     this.#facts.health.configure(params, now);
     if (params.state !== before.state) this.setAdmin(adminOf(params));
     this.#shown.refresh(now);
+    if (pingKeys.some((key) => params[key] !== before[key])) this.#pings?.start();
   }
 
-  /** Sets every timer free. The agent's leases stay good. */
+  /** Sets every timer free and sends no more pings. The agent's leases stay good. */
   stop(): void {
+    this.#pings?.stop();
     this.#facts.health.stop();
     this.#shown.stop();
   }
@@ -195,7 +215,7 @@ export class SessionAgent {
       shown: this.#shown,
       exceeded: this.#ledger.exceeded,
       totals: this.#ledger.totals,
-      lastPing: this.#lastPing,
+      lastPing: this.#pings?.last,
       resumeAt: this.resumeAt,
     });
   }

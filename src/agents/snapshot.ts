@@ -1,4 +1,5 @@
 import type { Clock, Ms } from "../clock.ts";
+import type { LastPing } from "./agent-pings.ts";
 import type { Scope } from "./attempt-window.ts";
 import { burstRate } from "./burst-limit.ts";
 import type { Health } from "./health.ts";
@@ -19,16 +20,6 @@ export interface Rate {
   /** Per second. */
   readonly value: number;
   readonly maximum: number;
-}
-
-/** How the last ping that came to an end went: answered with `status`, or not, with `failure` saying why. */
-export interface LastPing {
-  /** When it was sent: milliseconds since 1970. */
-  readonly at: Ms;
-  readonly status?: number;
-  readonly failure?: string;
-  /** Absent when there was no answer. */
-  readonly roundTripMs?: number;
 }
 
 export interface AgentSnapshot {
@@ -58,12 +49,7 @@ export interface AgentSnapshot {
   readonly exceeded: Readonly<Partial<Record<LimitName, number>>>;
   /** Sessions since the start. */
   readonly totals: { readonly inbound: number; readonly outbound: number; readonly answered: number };
-  readonly lastPing: {
-    readonly at: string;
-    readonly status?: number;
-    readonly failure?: string;
-    readonly roundTripMs?: number;
-  } | null;
+  readonly lastPing: (Omit<LastPing, "at"> & { readonly at: string }) | null;
   /** When a timer changes the state next; null while none does. */
   readonly resumeAt: string | null;
   /** The last fifty changes, oldest first. */

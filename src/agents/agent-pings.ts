@@ -1,0 +1,116 @@
+import type { Clock, Ms, Timer } from "../clock.ts";
+import type { Evidence } from "./evidence.ts";
+import { isPinged } from "./health.ts";
+import { decidePing, firstPingAt, type PingFacts } from "./ping-schedule.ts";
+import { type Pinger, type PingOutcome, readPingMethod } from "./pinger.ts";
+
+/** What the pings of one agent need to know of it, and whom they tell. */
+export interface PingedAgent extends PingFacts {
+  observe(evidence: Evidence): void;
+}
+
+/** How the last ping that came to an end went: answered with `status`, or not, with `failure` saying why. */
+export interface LastPing {
+  /** When it was sent: milliseconds since 1970. */
+  readonly at: Ms;
+  readonly status?: number;
+  readonly failure?: string;
+  /** Absent when there was no answer. */
+  readonly roundTripMs?: number;
+}
+
+export interface PingDeps {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly pinger: Pinger;
+}
+
+/** One ping on its way. */
+interface OpenPing {
+  readonly number: number;
+  readonly sentAt: Ms;
+  readonly date: Ms;
+  timer: Timer | undefined;
+}
+
+/** Pings one agent by the schedule, and turns what comes back into evidence. */
+export class AgentPings {
+  readonly #agent: PingedAgent;
+  readonly #deps: PingDeps;
+  readonly #open = new Set<OpenPing>();
+  #timer: Timer | undefined;
+  #sent = 0;
+  /** The newest ping that was answered. */
+  #lastAnswered = 0;
+  #last: LastPing | undefined;
+
+  constructor(agent: PingedAgent, deps: PingDeps) {
+    this.#agent = agent;
+    this.#deps = deps;
+  }
+
+  get last(): LastPing | undefined {
+    return this.#last;
+  }
+
+  /** Starts the schedule, or starts it anew with the parameters at hand. Pings on their way go on. */
+  start(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    const { params } = this.#agent;
+    const { clock, random } = this.#deps;
+    const now = clock.now();
+    if (isPinged(params)) this.#decideAt(firstPingAt(params, now, random), now);
+  }
+
+  /** An administrative change: what pings sent before it still bring is ignored. */
+  forget(): void {
+    for (const ping of this.#open) ping.timer?.cancel();
+    this.#open.clear();
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.forget();
+  }
+
+  #decideAt(at: Ms, now: Ms): void {
+    this.#timer = this.#deps.clock.after(at - now, () => this.#decide());
+  }
+
+  #decide(): void {
+    const { clock, random } = this.#deps;
+    const now = clock.now();
+    const { ping, nextAt } = decidePing(this.#agent, now, random);
+    // The next one first: whatever becomes of this ping, it never stops the next.
+    this.#decideAt(nextAt, now);
+    if (ping) this.#send(now);
+  }
+
+  #send(now: Ms): void {
+    const { params } = this.#agent;
+    const { clock, pinger } = this.#deps;
+    const timeoutMs = params["ping-timeout"] * 1000;
+    const ping: OpenPing = { number: ++this.#sent, sentAt: now, date: clock.date(), timer: undefined };
+    this.#open.add(ping);
+    if (timeoutMs > 0) ping.timer = clock.after(timeoutMs, () => this.#end(ping, { kind: "timeout" }));
+    pinger.ping({ params, ...readPingMethod(params["ping-method"]), timeoutMs }, (outcome) => this.#end(ping, outcome));
+  }
+
+  /** Once for each ping: a late answer after ping-timeout, or after `forget`, finds it closed. */
+  #end(ping: OpenPing, outcome: PingOutcome): void {
+    if (!this.#open.delete(ping)) return;
+    ping.timer?.cancel();
+    if (outcome.kind === "response") {
+      this.#lastAnswered = Math.max(this.#lastAnswered, ping.number);
+      const roundTripMs = this.#deps.clock.now() - ping.sentAt;
+      this.#last = { at: ping.date, status: outcome.status, roundTripMs };
+    } else {
+      // Silence on an older ping is no news once a newer one was answered: the agent has been up since.
+      if (ping.number < this.#lastAnswered) return;
+      this.#last = { at: ping.date, failure: outcome.kind };
+    }
+    this.#agent.observe({ ...outcome, purpose: "ping" });
+  }
+}
