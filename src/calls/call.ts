@@ -151,6 +151,8 @@ export class Call implements AttemptOwner, RelayHost {
   }
 
   request(side: Side, request: IncomingRequest): void {
+    // Traffic within a dialog is a sign of life too: no ping is due (SEMANTICS.md section 4.3).
+    (side === "caller" ? this.#callerLease : this.#agentLease)?.agent.touch();
     if (hopsLeft(request.headers) < 0) {
       request.respond(this.#host.replies.for("too-many-hops"));
       return;
