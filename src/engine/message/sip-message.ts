@@ -38,6 +38,7 @@ const NO_VIA: Via = {
   maddr: "",
   ttl: "",
   text: "",
+  wellFormed: false,
 };
 
 /**
@@ -128,7 +129,7 @@ export class SipMessage {
     return this.topVia.branch;
   }
 
-  /** The first Via value; one whose `text` is "" when there is none or it is malformed. */
+  /** The first Via value; one whose `text` is "" when there is none that says where a response should go. */
   get topVia(): Via {
     if (this.#topVia === undefined) {
       const line = this.#first(VIA);

@@ -7,7 +7,7 @@ import type { SipMessage } from "./sip-message.ts";
  * are fit for a reason phrase, and a closed set, fit to label a counter.
  */
 export function faultOf(message: SipMessage): string {
-  if (message.topVia.text === "") return "Missing Or Malformed Via";
+  if (!message.topVia.wellFormed) return "Missing Or Malformed Via";
   if (!message.hasValidFrom) return "Missing Or Malformed From";
   if (!message.hasValidTo) return "Missing Or Malformed To";
   if (!isCallId(message.callId)) return "Missing Or Malformed Call-ID";

@@ -16,14 +16,18 @@ export interface Via {
   readonly ttl: string;
   /** The whole value as received. */
   readonly text: string;
+  /** False when only so much of it could be read that the request can be refused: parameters or version are wrong. */
+  readonly wellFormed: boolean;
 }
 
-/** Parses the first value in a Via header line; undefined when it is malformed. */
+/** Parses the first value in a Via header line; undefined when it does not even say where a response should go. */
 export function parseVia(line: string): Via | undefined {
   const end = valueEnd(line, 0);
   const text = end === line.length ? line : line.slice(0, trimmedEnd(line, 0, end));
-  const protocolStart = transportStart(text);
+  const usual = text.startsWith("SIP/2.0/");
+  const protocolStart = usual ? skipSpace(text, 8) : transportStart(text);
   if (protocolStart < 0) return undefined;
+  const version2 = usual || /^\s*SIP\s*\/\s*2\.0\s*\//i.test(text);
   const protocolEnd = skipClass(text, protocolStart, text.length, TOKEN);
   const sentByStart = skipSpace(text, protocolEnd);
   if (protocolEnd === protocolStart || sentByStart === protocolEnd) return undefined;
@@ -31,17 +35,17 @@ export function parseVia(line: string): Via | undefined {
   const sentBy = parseSentBy(text.slice(sentByStart, trimmedEnd(text, sentByStart, params)));
   if (sentBy === undefined) return undefined;
   const via = new ParsedVia(text.slice(protocolStart, protocolEnd).toUpperCase(), sentBy.host, sentBy.port, text);
-  return readParams(text, params, (name, value) => via.take(name, value)) ? via : undefined;
+  via.wellFormed = version2 && readParams(text, params, (name, value) => via.take(name, value));
+  return via;
 }
 
-/** Where the transport name stands behind `SIP/2.0/`, white space around the slashes minded; -1 when it does not. */
+/** Where the transport name stands behind `SIP / 2.0 /`, white space around the slashes minded; -1 when it does not. */
 function transportStart(text: string): number {
-  if (text.startsWith("SIP/2.0/")) return skipSpace(text, 8);
   let at = skipSpace(text, 0);
-  for (const word of ["sip", "2.0"]) {
+  for (let part = 0; part < 2; part++) {
     const end = skipClass(text, at, text.length, TOKEN);
     const slash = skipSpace(text, end);
-    if (text.slice(at, end).toLowerCase() !== word || text[slash] !== "/") return -1;
+    if (end === at || text[slash] !== "/") return -1;
     at = skipSpace(text, slash + 1);
   }
   return at;
@@ -53,6 +57,7 @@ function parseSentBy(text: string) {
 }
 
 class ParsedVia implements Via {
+  wellFormed = false;
   branch = "";
   rport: string | undefined = undefined;
   received = "";
