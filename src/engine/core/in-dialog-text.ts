@@ -1,0 +1,47 @@
+import type { Dialog } from "../dialog/dialog.ts";
+import { type InDialogRequest, nextHop, requestInDialog } from "../dialog/dialog-request.ts";
+import type { SipMessage } from "../message/sip-message.ts";
+import type { Flow } from "../transport/transport.ts";
+import { appHeaderLines, contactOf, givenContact, viaOf, writtenInRequest } from "./app-headers.ts";
+import { newBranch } from "./identifiers.ts";
+import type { NoWay, WayOut } from "./way-out.ts";
+
+/** A request ready to go. */
+export interface ReadyRequest {
+  readonly method: string;
+  readonly text: string;
+  readonly branch: string;
+}
+
+/** Requests whose Contact becomes the peer's target for us, so that they must have one (RFC 3261 section 12.2.1.1, RFC 6665). */
+const withContact = new Set(["INVITE", "SUBSCRIBE", "REFER", "UPDATE", "NOTIFY"]);
+
+/** Finds the way to a dialog's peer: `then` is called once, at once unless a name has to be resolved. */
+export function wayInDialog(way: WayOut, dialog: Dialog, then: (way: Flow | NoWay) => void): void {
+  way.find(nextHop(dialog), false, then);
+}
+
+/** A request of the engine's own. `headers`: whole lines. */
+export function ownRequest(dialog: Dialog, flow: Flow, method: string, headers = ""): ReadyRequest {
+  return ready(dialog, flow, { method, headers });
+}
+
+/** The application's request. Dialog identifiers and the path are the dialog's, whatever the application wrote. */
+export function appRequest(dialog: Dialog, flow: Flow, message: SipMessage): ReadyRequest {
+  const { method } = message;
+  const contact = withContact.has(method) ? contactOf(message, flow) : givenContact(message, flow);
+  return ready(dialog, flow, {
+    method,
+    maxForwards: message.maxForwards < 0 ? 70 : message.maxForwards,
+    headers: appHeaderLines(message, writtenInRequest, flow),
+    body: message.body,
+    ...(contact === undefined ? {} : { contact }),
+    ...(method === "ACK" || message.requestUri.includes("placeholder") ? {} : { requestUri: message.requestUri }),
+  });
+}
+
+function ready(dialog: Dialog, flow: Flow, request: Omit<InDialogRequest, "via">): ReadyRequest {
+  const branch = newBranch();
+  const text = requestInDialog(dialog, { ...request, via: viaOf(flow, branch) });
+  return { method: request.method, text, branch };
+}

@@ -1,0 +1,76 @@
+import { confirm, refreshTarget, uacDialog } from "../dialog/dialog.ts";
+import type { SipMessage } from "../message/sip-message.ts";
+import type { AppSession } from "./app-session.ts";
+import type { CoreContext } from "./context.ts";
+import type { EngineDialog } from "./engine-dialog.ts";
+import { OutgoingRequest } from "./outgoing-request.ts";
+
+/** Methods that begin a dialog besides INVITE: the subscription of RFC 6665, explicit or implied by REFER (RFC 3515). */
+export const subscribes = (method: string): boolean => method === "SUBSCRIBE" || method === "REFER";
+
+/** A request other than INVITE outside any dialog. */
+export class PlainRequest extends OutgoingRequest {
+  readonly #requestUri: string;
+
+  constructor(core: CoreContext, owner: AppSession, method: string, dialogId: string, requestUri: string) {
+    super(core, owner, method, dialogId);
+    this.#requestUri = requestUri;
+  }
+
+  protected take(response: SipMessage): boolean {
+    const { status } = response;
+    if (status === 100) return false;
+    if (status >= 200 && status < 300 && subscribes(this.method) && response.toTag !== "") this.#subscribed(response);
+    return true;
+  }
+
+  protected failed(): void {
+    // No dialog was begun.
+  }
+
+  #subscribed(response: SipMessage): void {
+    const { dialogs } = this.core;
+    // The first NOTIFY may have overtaken the response.
+    const early = dialogs.ofResponse(response);
+    if (early) confirm(early.data, response);
+    const dialog = early ?? dialogs.add(uacDialog(response, this.#requestUri), this.owner, true);
+    if (dialog) this.dialogId = dialog.id;
+  }
+}
+
+/** A request other than INVITE and ACK within a dialog. */
+export class InDialogOutgoing extends OutgoingRequest {
+  readonly #dialog: EngineDialog;
+  readonly #endsSubscription: boolean;
+
+  constructor(core: CoreContext, owner: AppSession, dialog: EngineDialog, message: SipMessage) {
+    super(core, owner, message.method, dialog.id);
+    this.#dialog = dialog;
+    this.#endsSubscription = endsSubscription(message, dialog);
+  }
+
+  protected take(response: SipMessage): boolean {
+    const { status } = response;
+    if (status === 100) return false;
+    if (status >= 200) {
+      refreshTarget(this.#dialog.data, response);
+      // A BYE that is challenged will be sent again, so its dialog must still be there.
+      if (status !== 401 && status !== 407) this.#endDialog();
+    }
+    return true;
+  }
+
+  protected failed(): void {
+    this.#endDialog();
+  }
+
+  #endDialog(): void {
+    if (this.method === "BYE" || this.#endsSubscription) this.core.dialogs.delete(this.#dialog);
+  }
+}
+
+/** Whether this NOTIFY is the last one of a dialog that is only a subscription (RFC 6665 section 4.4.1). */
+export function endsSubscription(notify: SipMessage, dialog: EngineDialog): boolean {
+  if (notify.method !== "NOTIFY" || !dialog.subscription) return false;
+  return (notify.header("subscription-state") ?? "").toLowerCase().startsWith("terminated");
+}

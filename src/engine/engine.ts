@@ -1,0 +1,89 @@
+import type { Clock } from "../clock.ts";
+import type { EngineLog } from "./core/context.ts";
+import { Core } from "./core/core.ts";
+import { type Resolver, systemResolver } from "./core/way-out.ts";
+import type { AppLink, AppPeer, LinkHost } from "./link/app-link.ts";
+import type { TimerValues } from "./transaction/timers.ts";
+import { type Target, Transports } from "./transport/transport.ts";
+
+export type { EngineLog } from "./core/context.ts";
+
+export interface EngineOptions {
+  readonly listen: readonly Target[];
+  /** RFC 3261 table 4, milliseconds. */
+  readonly timers: TimerValues;
+  readonly clock: Clock;
+  readonly log: EngineLog;
+  /** How names of next hops become addresses; default: the system's resolver. */
+  readonly resolve?: Resolver;
+}
+
+/** The SIP engine: sockets, transactions, dialogs, and the applications that drive it over links. */
+export class Engine implements LinkHost {
+  readonly #transports: Transports;
+  readonly #core: Core;
+  readonly #links = new Set<AppLink>();
+
+  constructor({ listen, timers, clock, log, resolve = systemResolver }: EngineOptions) {
+    this.#transports = new Transports(
+      listen,
+      {
+        message: (message, flow) => this.#core.receive(message, flow),
+        malformed: (message, flow) =>
+          this.#core.malformed(message, flow, (request) => this.#transports.responseFlow(request, flow)),
+        defect: (error) => log.warn({ err: error }, "a message could not be handled"),
+      },
+      { clock },
+    );
+    this.#core = new Core({ clock, timers, log, transports: this.#transports, resolve });
+  }
+
+  /** Binds every address or none. Throws WEIR_LISTEN_FAILED. */
+  start(): Promise<void> {
+    return this.#transports.start();
+  }
+
+  /** Applications are disconnected, their calls ended, and the sockets closed. */
+  async stop(): Promise<void> {
+    for (const link of [...this.#links]) link.close();
+    await this.#transports.stop();
+  }
+
+  /** With the real ports where 0 was asked for. */
+  get listening(): readonly Target[] {
+    return this.#transports.listening;
+  }
+
+  attach(link: AppLink): AppPeer {
+    const session = this.#core.attach(link);
+    this.#links.add(link);
+    return {
+      receive: (payload) => session.receive(payload),
+      closed: () => {
+        this.#links.delete(link);
+        session.closed();
+      },
+    };
+  }
+
+  appStage(stage: () => void): void {
+    setImmediate(stage);
+  }
+
+  /** What is alive now, and what has been done since the start. */
+  get counters() {
+    const { layer, dialogs, incoming, outgoing, apps, counters } = this.#core.context;
+    return {
+      transports: this.#transports.counters,
+      transactions: layer.counters,
+      core: counters,
+      alive: {
+        ...layer.counts,
+        dialogs: dialogs.size,
+        incoming: incoming.size,
+        outgoing: outgoing.size,
+        applications: apps.size,
+      },
+    };
+  }
+}
