@@ -17,9 +17,22 @@ export function agentWith(params: Partial<AgentParams> = {}): AgentParams {
   };
 }
 
+/** A clock that may jump: `now` moves at once, and no timer has fired for it. Timers set before are late by as much. */
+export class JumpingClock extends ManualClock {
+  #jumped = 0;
+
+  override now(): number {
+    return super.now() + this.#jumped;
+  }
+
+  jump(by: number): void {
+    this.#jumped += by;
+  }
+}
+
 /** One agent on a clock moved by hand, and everything it announced. */
 export class AgentBench {
-  readonly clock: ManualClock;
+  readonly clock: JumpingClock;
   readonly events = new AgentEvents();
   readonly manager: AgentManager;
   readonly agent: SessionAgent;
@@ -29,7 +42,7 @@ export class AgentBench {
 
   /** Starts at 60,000 ms: on the boundary of every window whose length divides a minute. */
   constructor(params: Partial<AgentParams> = {}, startAt = 60_000) {
-    this.clock = new ManualClock(startAt);
+    this.clock = new JumpingClock(startAt);
     this.events.on("state-changed", (change) => this.changes.push(change));
     this.events.on("limit-exceeded", (_, exceeded) => this.exceeded.push(exceeded));
     this.events.on("defect", (error) => this.defects.push(error));
