@@ -6,7 +6,7 @@ import { measure, round, table } from "./table.ts";
 export async function agents(hostname: string | undefined, options: AdminOptions): Promise<string> {
   if (hostname === undefined) {
     const { agents: list } = (await getAdmin(options, "/v1/agents", "no agents are shown there")) as AgentList;
-    return list.length === 0 ? "there are no session agents" : table(head, list.map(rowOf));
+    return list.length === 0 ? "there are no session agents" : agentTable(list);
   }
   const path = `/v1/agents/${encodeURIComponent(hostname)}`;
   return detailOf((await getAdmin(options, path, `there is no session agent ${hostname}`)) as AgentSnapshot);
@@ -17,6 +17,9 @@ interface AgentList {
 }
 
 const head = ["AGENT", "ST", "IN", "OUT", "TOTAL", "BURST/S", "SUSTAIN/S", "ASR %", "EXCEEDED", "REASON"];
+
+/** One line for each agent under a head. */
+export const agentTable = (agents: AgentList["agents"]): string => table(head, agents.map(rowOf));
 
 function rowOf(agent: AgentList["agents"][number]): string[] {
   const { sessions, rates, asr, exceeded } = agent;

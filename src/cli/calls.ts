@@ -23,7 +23,7 @@ export async function calls(options: AdminOptions, now: Date): Promise<string> {
 }
 
 /** Hours, minutes and seconds. */
-function ageOf(ms: number): string {
+export function ageOf(ms: number): string {
   const s = Math.max(0, Math.floor(ms / 1_000));
   const two = (value: number): string => String(value).padStart(2, "0");
   return `${Math.floor(s / 3_600)}:${two(Math.floor(s / 60) % 60)}:${two(s % 60)}`;

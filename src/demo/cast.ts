@@ -47,7 +47,6 @@ export const habits: Habits = {
 
 export interface Stage {
   readonly weirPort: number;
-  readonly adminPort: number;
   readonly callersPort: number;
   /** In the order of `carriers`. */
   readonly carrierPorts: readonly number[];
@@ -55,7 +54,7 @@ export interface Stage {
 
 /** Weir's configuration for the demo, as a person would write it. */
 export function configuration(stage: Stage): string {
-  const { weirPort, adminPort, callersPort, carrierPorts } = stage;
+  const { weirPort, callersPort, carrierPorts } = stage;
   const agent = (hostname: string, port: number | undefined, limits: Role["limits"]): string => {
     const more = Object.entries(limits).map(([name, value]) => `, ${name}: ${value}`);
     return `  - { hostname: ${hostname}, ip-address: ${loopback}, port: ${port}${more.join("")} }`;
@@ -70,7 +69,6 @@ session-agent-groups:
   - { group-name: carriers, strategy: round-robin, dest: [${carriers.map(({ hostname }) => hostname).join(", ")}] }
 local-policies:
   - { from-address: ["*"], to-address: ["*"], source-realm: ["*"], policy-attributes: [{ next-hop: "SAG:carriers", cost: 0 }] }
-admin: { listen: "${loopback}:${adminPort}" }
-logging: { level: fatal }
+admin: { listen: "${loopback}:0" }
 `;
 }

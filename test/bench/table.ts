@@ -1,4 +1,4 @@
-import { columns } from "../../src/demo/columns.ts";
+import { table } from "../../src/cli/table.ts";
 import type { Point } from "./measure.ts";
 
 /**
@@ -40,5 +40,5 @@ export function resultTable(points: readonly Point[]): string {
     "RSS MB",
     "left",
   ];
-  return columns([head, ...rows], ["right", "left", "right"]).join("\n");
+  return table(head, rows);
 }

@@ -1,13 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { AgentParams } from "../../src/agents/params.ts";
 import type { CallSnapshot } from "../../src/calls/record.ts";
+import { page } from "../../src/cli/demo-page.ts";
+import { Screen } from "../../src/cli/demo-screen.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { DemoCallers, type Habits } from "../../src/demo/callers.ts";
 import { DemoCarrier } from "../../src/demo/carrier.ts";
 import { carriers, configuration } from "../../src/demo/cast.ts";
-import { columns } from "../../src/demo/columns.ts";
-import { page } from "../../src/demo/page.ts";
-import { Screen } from "../../src/demo/screen.ts";
 import type {
   ExchangeUser,
   IncomingRequest,
@@ -200,25 +199,13 @@ describe("the screen of the demo", () => {
     expect(text).not.toContain("fourth");
     expect(text.endsWith("\x1b[?25h\x1b[?1049lend\n")).toBe(true);
   });
-
-  it("aligns columns", () => {
-    expect(
-      columns(
-        [
-          ["a", "10"],
-          ["long", "5", "x"],
-        ],
-        ["left", "right", "left"],
-      ),
-    ).toEqual(["a     10", "long   5  x"]);
-  });
 });
 
 describe("the configuration of the demo", () => {
   it("is valid, with one agent for the callers and one for each carrier", () => {
     const text = configuration({
       weirPort: 5060,
-      adminPort: 8080,
+
       callersPort: 5070,
       carrierPorts: [5071, 5072, 5073, 5074],
     });
@@ -255,9 +242,9 @@ describe("the page of the demo", () => {
     });
     const calls = Array.from({ length: 17 }, (_, index) => call(index + 100));
     const counts = { placed: 20, answered: 17, cancelled: 1, refused: new Map([[503, 2]]), lost: 0 };
-    const lines = page("Weir", { now, elapsedS: 65, agents: [], calls, counts });
-    expect(lines[1]).toBe("1:05   17 calls now   20 placed, 17 answered, 1 given up, 2 refused with 503, 0 lost");
-    expect(lines).toContain("1555116  confirmed  wide         5  moody 503");
+    const lines = page("Weir", { now, elapsed: 65_000, agents: [], calls, counts });
+    expect(lines[1]).toBe("0:01:05   17 calls now   20 placed, 17 answered, 1 given up, 2 refused with 503, 0 lost");
+    expect(lines).toContain("1555116  confirmed  wide   0:00:05  moody 503");
     expect(lines.at(-1)).toBe("and 2 more");
     expect(lines.join("\n")).not.toContain("1555101");
   });
