@@ -3,7 +3,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   const columns = head.map((title, at) => {
     const cells = rows.map((row) => row[at] ?? "");
     const width = Math.max(title.length, ...cells.map((cell) => cell.length));
-    return { width, right: cells.length > 0 && cells.every((cell) => /^(\d|-$)/.test(cell)) };
+    return { width, right: cells.length > 0 && cells.every((cell) => /^(\d[\d./:-]*|-)$/.test(cell)) };
   });
   const line = (cells: readonly string[]): string =>
     columns

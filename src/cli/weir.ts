@@ -1,17 +1,67 @@
 #!/usr/bin/env node
 import { Command } from "commander";
+import { version } from "../operations/version.ts";
+import type { AdminOptions } from "./admin-client.ts";
 import { check } from "./check.ts";
 import { defaultConfigFile } from "./configuration.ts";
 
-const program = new Command("weir").description("Load-aware SIP proxy for carrier trunks.").showHelpAfterError();
+const program = new Command("weir")
+  .description("Load-aware SIP proxy for carrier trunks.")
+  .version(version)
+  .showHelpAfterError();
+
+const configOption = ["-c, --config <file>", "the configuration", defaultConfigFile] as const;
+const adminOption = ["-a, --admin <url>", "the admin API, where no configuration says it"] as const;
+
+program
+  .command("start")
+  .description("run Weir until SIGTERM or SIGINT, and then until the calls that are up have ended")
+  .option(...configOption)
+  .action(async ({ config }: { config: string }) => {
+    const { start } = await import("./start.ts");
+    // Whatever is still open must not keep a program that has done its work.
+    process.exit(await start(config));
+  });
 
 program
   .command("check")
   .description("say what is wrong with a configuration, and start nothing")
   .argument("[file]", "the configuration")
   .option("-c, --config <file>", "the same, as the other commands take it")
-  .action(async (file: string | undefined, options: { config?: string }) => {
-    process.exitCode = await check(file ?? options.config ?? defaultConfigFile);
+  .action(async (file: string | undefined, { config }: { config?: string }) => {
+    process.exitCode = await check(file ?? config ?? defaultConfigFile);
   });
+
+program
+  .command("agents")
+  .description("show the session agents of the running Weir, or one in full")
+  .argument("[hostname]", "the session agent")
+  .option(...configOption)
+  .option(...adminOption)
+  .action(async (hostname: string | undefined, options: AdminOptions) => {
+    const { agents } = await import("./agents.ts");
+    await show(agents(hostname, options));
+  });
+
+program
+  .command("calls")
+  .description("show the calls that are up in the running Weir")
+  .option(...configOption)
+  .option(...adminOption)
+  .action(async (options: AdminOptions) => {
+    const { calls } = await import("./calls.ts");
+    await show(calls(options, new Date()));
+  });
+
+async function show(text: Promise<string>): Promise<void> {
+  try {
+    console.log(await text);
+  } catch (error) {
+    const { CommandFailed } = await import("./admin-client.ts");
+    if (!(error instanceof CommandFailed)) throw error;
+    console.error(error.message);
+    process.exitCode = error.exitCode;
+  }
+}
 
 await program.parseAsync();

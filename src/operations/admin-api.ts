@@ -1,7 +1,7 @@
 import { type FastifyInstance, type FastifyReply, fastify } from "fastify";
 import { WeirError } from "../errors.ts";
 import type { Metrics } from "./metrics.ts";
-import type { Readiness } from "./readiness.ts";
+import { version } from "./version.ts";
 
 /** What the API shows; each is asked at the moment of the request. */
 export interface AdminViews {
@@ -11,18 +11,20 @@ export interface AdminViews {
   };
   groups(): readonly object[];
   calls(): readonly object[];
+  /** What must be true before traffic should be sent here, and is not. Empty = ready. */
+  missing(): readonly string[];
 }
 
 /** The admin API: JSON for people and tools, and Prometheus metrics. It shows and never changes anything. */
 export class AdminApi {
   readonly #http: FastifyInstance;
 
-  constructor(views: AdminViews, metrics: Metrics, readiness: Readiness) {
+  constructor(views: AdminViews, metrics: Metrics) {
     // Kept connections of scrapers must not delay the end of the program.
     this.#http = fastify({ forceCloseConnections: true });
-    this.#http.get("/healthz", () => ({ status: "ok", uptimeS: Math.floor(process.uptime()) }));
+    this.#http.get("/healthz", () => ({ status: "ok", version, uptimeS: Math.floor(process.uptime()) }));
     this.#http.get("/readyz", (_request, reply) => {
-      const missing = readiness.missing();
+      const missing = views.missing();
       return reply.code(missing.length === 0 ? 200 : 503).send({ ready: missing.length === 0, missing });
     });
     this.#http.get("/metrics", async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()));

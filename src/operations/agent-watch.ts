@@ -1,6 +1,6 @@
 import type { AgentEvents } from "../agents/agent-events.ts";
 import type { StateChange, StateLetter } from "../agents/state.ts";
-import { type ErrorCode, errorCodes, type WeirError } from "../errors.ts";
+import type { ErrorCode, WeirError } from "../errors.ts";
 import type { MetricSource } from "./metrics.ts";
 
 export interface WatchLog {
@@ -18,13 +18,20 @@ const arrivals = {
   D: "agent disabled",
 } as const satisfies Record<StateLetter, string>;
 
+/** Codes of what agents announce as defects. */
+const defectCodes = [
+  "WEIR_LEASE_RELEASED_TWICE",
+  "WEIR_COUNTER_NEGATIVE",
+  "WEIR_LISTENER_THREW",
+] as const satisfies readonly ErrorCode[];
+
 export const stateLetters = Object.keys(arrivals) as readonly StateLetter[];
 
 /** Hears what happens to agents: one log line and one count for each change of state, and for each defect. */
 export class AgentWatch {
   readonly #log: WatchLog;
   readonly #transitions = new Map<string, number>();
-  readonly #defects = new Map<ErrorCode, number>();
+  readonly #defects = new Map<ErrorCode, number>(defectCodes.map((code) => [code, 0]));
 
   constructor(events: AgentEvents, log: WatchLog) {
     this.#log = log;
@@ -50,10 +57,7 @@ export class AgentWatch {
       name: "weir_defects_total",
       help: "Things that must not happen and did, by the code of docs/errors.md.",
       labels: ["code"],
-      samples: () =>
-        (Object.keys(errorCodes) as ErrorCode[])
-          .filter((code) => !code.startsWith("WEIR_CONFIG_"))
-          .map((code) => ({ labels: { code }, value: this.#defects.get(code) ?? 0 })),
+      samples: () => Array.from(this.#defects, ([code, value]) => ({ labels: { code }, value })),
     };
   }
 

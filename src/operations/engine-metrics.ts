@@ -1,17 +1,18 @@
 import type { MetricSource } from "./metrics.ts";
 
-/** Counters that go down again. */
+/** Counters that go down again, beside everything in the part `alive`. */
 const gauges = new Set(["connections", "watchedPeers"]);
 
 /**
- * The embedded engine's counters as metrics: those of its part `transport` named `messagesIn` are
- * `weir_engine_transport_messages_in_total`. A map of counters has its keys as the label `reason`.
+ * The embedded engine's counters as metrics: those of its part `transports` named `messagesIn` are
+ * `weir_engine_transports_messages_in_total`. A map of counters has its keys as the label `reason`.
+ * Which counters there are is looked up once, their values at every scrape.
  */
-export function engineMetrics(counters: object): MetricSource[] {
-  return Object.entries(counters).flatMap(([part, counts]: [string, object]) =>
+export function engineMetrics(counters: () => object | undefined): MetricSource[] {
+  return Object.entries(counters() ?? {}).flatMap(([part, counts]: [string, object]) =>
     Object.keys(counts).map((name): MetricSource => {
-      const read = (): unknown => (counts as Record<string, unknown>)[name];
-      const kind = gauges.has(name) ? "gauge" : "counter";
+      const read = (): unknown => member(member(counters(), part), name);
+      const kind = part === "alive" || gauges.has(name) ? "gauge" : "counter";
       const metric = {
         kind,
         name: `weir_engine_${snake(part)}_${snake(name)}${kind === "counter" ? "_total" : ""}`,
@@ -22,6 +23,8 @@ export function engineMetrics(counters: object): MetricSource[] {
     }),
   );
 }
+
+const member = (of: unknown, name: string): unknown => (of as Readonly<Record<string, unknown>> | undefined)?.[name];
 
 const byReason = (counts: ReadonlyMap<string, number>) =>
   Array.from(counts, ([reason, value]) => ({ labels: { reason }, value }));

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { AdminApi } from "../../src/operations/admin-api.ts";
 import { Metrics, single } from "../../src/operations/metrics.ts";
-import { Readiness } from "../../src/operations/readiness.ts";
 
 const agent = (hostname: string) => ({
   snapshot: () => ({ hostname, state: { letter: "I", word: "in-service" }, transitions: [{ to: "I" }] }),
@@ -15,6 +14,7 @@ const views = {
   groups: () => [{ "group-name": "carriers" }],
   calls: () => [{ id: "1" }],
 };
+const nothingMissing = () => [];
 
 let stop: (() => Promise<void>) | undefined;
 afterEach(async () => {
@@ -22,8 +22,11 @@ afterEach(async () => {
   stop = undefined;
 });
 
-async function serve(readiness = new Readiness([])) {
-  const api = new AdminApi(views, new Metrics([single("gauge", "weir_calls_active", "Calls.", () => 7)]), readiness);
+async function serve(missing: () => readonly string[] = nothingMissing) {
+  const api = new AdminApi(
+    { ...views, missing },
+    new Metrics([single("gauge", "weir_calls_active", "Calls.", () => 7)]),
+  );
   const url = await api.start({ address: "127.0.0.1", port: 0 });
   stop = () => api.stop();
   const get = async (path: string) => {
@@ -71,24 +74,18 @@ describe("the admin API", () => {
   });
 
   it("is healthy as long as it answers, and ready when no part is missing", async () => {
-    const readiness = new Readiness(["listening", "engine"]);
-    const { get } = await serve(readiness);
+    let missing = ["engine"];
+    const { get } = await serve(() => missing);
     expect(await get("/healthz")).toMatchObject({ status: 200, json: { status: "ok" } });
-    expect(await get("/readyz")).toMatchObject({
-      status: 503,
-      json: { ready: false, missing: ["listening", "engine"] },
-    });
-    readiness.set("listening", true);
-    readiness.set("engine", true);
+    expect(await get("/readyz")).toMatchObject({ status: 503, json: { ready: false, missing: ["engine"] } });
+    missing = [];
     expect(await get("/readyz")).toMatchObject({ status: 200, json: { ready: true, missing: [] } });
-    readiness.set("engine", false);
-    expect(await get("/readyz")).toMatchObject({ status: 503, json: { missing: ["engine"] } });
   });
 
   it("says which address it cannot have", async () => {
     const { url } = await serve();
     const port = Number(new URL(url).port);
-    const second = new AdminApi(views, new Metrics([]), new Readiness([]));
+    const second = new AdminApi({ ...views, missing: nothingMissing }, new Metrics([]));
     await expect(second.start({ address: "127.0.0.1", port })).rejects.toMatchObject({
       code: "WEIR_LISTEN_FAILED",
       detail: { address: "127.0.0.1", port },

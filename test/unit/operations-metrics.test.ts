@@ -138,14 +138,18 @@ describe("the metrics of calls and engine", () => {
   it("are read at scrape from plain counters", async () => {
     const counters = new CallCounters();
     const calls = { active: 0, counters };
-    const engine = { transport: { messagesIn: 3, connections: 2, malformed: new Map([["no Via", 4]]) } };
-    const metrics = new Metrics([...callMetrics(calls), ...engineMetrics(engine)]);
+    const engine = {
+      transport: { messagesIn: 3, connections: 2, malformed: new Map([["no Via", 4]]) },
+      alive: { dialogs: 1 },
+    };
+    const metrics = new Metrics([...callMetrics(calls), ...engineMetrics(() => engine)]);
     expect(await metrics.text()).toMatch(/^weir_calls_active 0$/m);
     calls.active = 2;
     counters.received = 5;
     counters.refuse("draining");
     counters.ended.cancelled++;
     engine.transport.messagesIn = 9;
+    engine.alive = { dialogs: 6 };
     const text = await metrics.text();
     for (const line of [
       "weir_calls_active 2",
@@ -155,6 +159,8 @@ describe("the metrics of calls and engine", () => {
       'weir_calls_ended_total{end="caller-bye"} 0',
       "# TYPE weir_engine_transport_messages_in_total counter",
       "weir_engine_transport_messages_in_total 9",
+      "# TYPE weir_engine_alive_dialogs gauge",
+      "weir_engine_alive_dialogs 6",
       "# TYPE weir_engine_transport_connections gauge",
       "weir_engine_transport_connections 2",
       'weir_engine_transport_malformed_total{reason="no Via"} 4',

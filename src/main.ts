@@ -1,0 +1,136 @@
+import { AgentEvents } from "./agents/agent-events.ts";
+import { AgentManager } from "./agents/agent-manager.ts";
+import { CallManager } from "./calls/call-manager.ts";
+import { type Clock, type Ms, systemClock } from "./clock.ts";
+import type { WeirConfig } from "./config/config.ts";
+import { AdminApi } from "./operations/admin-api.ts";
+import { agentMetrics } from "./operations/agent-metrics.ts";
+import { AgentWatch } from "./operations/agent-watch.ts";
+import { callMetrics } from "./operations/call-metrics.ts";
+import { engineMetrics } from "./operations/engine-metrics.ts";
+import { groupViews } from "./operations/group-view.ts";
+import type { Log } from "./operations/log.ts";
+import { Metrics } from "./operations/metrics.ts";
+import { Router } from "./routing/router.ts";
+import { createSignalling } from "./signalling/create-signalling.ts";
+import type { Signalling } from "./signalling/port.ts";
+
+// drachtio-srf reads its environment for every header, and reading the real one costs a system call each time.
+process.env = { ...process.env };
+
+export interface WeirParts {
+  readonly log: Log;
+  readonly clock?: Clock;
+  /** 0 inclusive to 1 exclusive. */
+  readonly random?: () => number;
+  /** Tests bring their own. */
+  readonly signalling?: Signalling;
+}
+
+/** After the last call: time for its last responses, and for peers that did not get them, before the sockets close. */
+const lingerMs: Ms = 500;
+
+/** A running Weir. */
+export class Weir {
+  /** Where the admin API is served, with the real port. */
+  adminUrl = "";
+  readonly agents: AgentManager;
+  readonly calls: CallManager;
+  readonly #config: WeirConfig;
+  readonly #log: Log;
+  readonly #clock: Clock;
+  readonly #signalling: Signalling;
+  readonly #admin: AdminApi;
+  #stopped: Promise<void> | undefined;
+
+  constructor(config: WeirConfig, { log, clock = systemClock, random = Math.random, signalling }: WeirParts) {
+    this.#config = config;
+    this.#log = log;
+    this.#clock = clock;
+    this.#signalling = signalling ?? createSignalling(config.signalling, { clock, log });
+    const events = new AgentEvents();
+    const watch = new AgentWatch(events, log);
+    this.agents = new AgentManager(config["session-agents"], { clock, random, events });
+    const routing = {
+      groups: config["session-agent-groups"],
+      policies: config["local-policies"],
+      failover: config.failover,
+    };
+    const router = new Router(routing, this.agents);
+    const parts = { signalling: this.#signalling, agents: this.agents, router, clock, random, log };
+    this.calls = new CallManager(config, parts);
+    const metrics = new Metrics([
+      ...agentMetrics(this.agents, watch),
+      ...callMetrics(this.calls),
+      ...engineMetrics(() => this.#signalling.engineCounters),
+      watch.metric,
+    ]);
+    const views = {
+      agents: this.agents,
+      groups: () => groupViews(router.groups),
+      calls: () => this.calls.list(),
+      missing: () => this.#missing(),
+    };
+    this.#admin = new AdminApi(views, metrics);
+  }
+
+  /** Serves the admin API, then takes calls; either both or none. Throws WEIR_LISTEN_FAILED. */
+  async start(): Promise<void> {
+    try {
+      this.adminUrl = await this.#admin.start(this.#config.admin.listen);
+      await this.#signalling.start(this.calls);
+    } catch (error) {
+      await this.stop();
+      throw error;
+    }
+    const { engine, listen } = this.#config.signalling;
+    this.#log.info({ engine, listen, admin: this.adminUrl, agents: this.agents.size }, "started");
+  }
+
+  /**
+   * Refuses new calls, waits for those that are up, and stops. Calls still up after `drain.timeout` are ended with BYE.
+   */
+  async drain(): Promise<void> {
+    const { timeout } = this.#config.drain;
+    this.#log.info({ calls: this.calls.active, timeout }, "draining");
+    const idle = this.calls.drain();
+    await Promise.race([idle, this.#after(timeout * 1_000)]);
+    if (this.calls.active > 0) {
+      this.#log.warn({ calls: this.calls.active }, "calls are still up at the end of the drain and are ended");
+      this.calls.endAll();
+    }
+    await this.#after(lingerMs);
+    await this.stop();
+    this.#log.info("stopped");
+  }
+
+  /** Ends calls that are up with BYE and stops at once, also during a drain. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
+    this.calls.endAll();
+    await Promise.all([this.#signalling.stop(), this.#admin.stop()]);
+    this.agents.stop();
+  }
+
+  #missing(): string[] {
+    return [
+      ...(this.#signalling.connected ? [] : ["signalling engine"]),
+      ...(this.calls.draining ? ["new calls are refused: draining"] : []),
+    ];
+  }
+
+  #after(delay: Ms): Promise<void> {
+    return new Promise((resolve) => this.#clock.after(delay, resolve));
+  }
+}
+
+/** Builds, wires and starts everything. Throws WEIR_LISTEN_FAILED. */
+export async function startWeir(config: WeirConfig, parts: WeirParts): Promise<Weir> {
+  const weir = new Weir(config, parts);
+  await weir.start();
+  return weir;
+}

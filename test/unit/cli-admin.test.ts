@@ -1,0 +1,137 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { AgentEvents } from "../../src/agents/agent-events.ts";
+import { AgentManager } from "../../src/agents/agent-manager.ts";
+import type { CallSnapshot } from "../../src/calls/record.ts";
+import { agents } from "../../src/cli/agents.ts";
+import { calls } from "../../src/cli/calls.ts";
+import { measure, table } from "../../src/cli/table.ts";
+import { loadConfig } from "../../src/config/load.ts";
+import { AdminApi } from "../../src/operations/admin-api.ts";
+import { Metrics } from "../../src/operations/metrics.ts";
+import { ManualClock } from "../support/manual-clock.ts";
+
+const yaml = `
+session-agents:
+  - { hostname: carrier-a, ip-address: 127.0.0.1, port: 5071, max-outbound-sessions: 2, max-burst-rate: 10 }
+  - { hostname: carrier-b, ip-address: 127.0.0.1, port: 5072 }
+local-policies: [{ policy-attributes: [{ next-hop: carrier-a }] }]
+`;
+
+const up: CallSnapshot = {
+  id: "1a",
+  state: "confirmed",
+  caller: {
+    callId: "abc@192.0.2.1",
+    from: "alice",
+    to: "100",
+    source: { protocol: "udp", address: "192.0.2.1", port: 5060 },
+  },
+  agent: { name: "carrier-a", callId: "x" },
+  started: "2026-01-01T10:00:00.000Z",
+  answered: "2026-01-01T10:00:02.000Z",
+  attempts: [{ agent: "carrier-a", callId: "x", outcome: "200" }],
+};
+
+let folder = "";
+let file = "";
+let url = "";
+let list: CallSnapshot[] = [];
+let api: AdminApi;
+
+beforeAll(async () => {
+  const loaded = loadConfig(yaml, "weir.yaml", {});
+  if (!("config" in loaded)) throw new Error("the test's configuration is not valid");
+  const clock = new ManualClock();
+  const manager = new AgentManager(loaded.config["session-agents"], {
+    clock,
+    random: () => 0,
+    events: new AgentEvents(),
+  });
+  for (let count = 0; count < 3; count++) manager.get("carrier-a")?.admit({ direction: "outbound", method: "INVITE" });
+  api = new AdminApi({ agents: manager, groups: () => [], calls: () => list, missing: () => [] }, new Metrics([]));
+  url = await api.start({ address: "127.0.0.1", port: 0 });
+  folder = await mkdtemp(join(tmpdir(), "weir-cli-"));
+  file = join(folder, "weir.yaml");
+  await writeFile(file, `${yaml}admin: { listen: "0.0.0.0:${new URL(url).port}" }\n`);
+});
+afterAll(async () => {
+  await api.stop();
+  await rm(folder, { recursive: true });
+});
+
+describe("weir agents", () => {
+  it("shows each agent with its letter, sessions and rates beside their limits, and refusals", async () => {
+    const lines = (await agents(undefined, { admin: url })).split("\n");
+    expect(lines).toHaveLength(3);
+    expect(lines[0]).toMatch(/^AGENT +ST +IN +OUT +TOTAL /);
+    expect(lines[1]?.split(/ {2,}/).slice(0, 5)).toEqual(["carrier-a", "C", "0/-", "2/2", "2/-"]);
+    expect(lines[1]?.split(/ {2,}/)[8]).toBe("1");
+    expect(lines[2]?.split(/ {2,}/).slice(0, 5)).toEqual(["carrier-b", "I", "0/-", "0/-", "0/-"]);
+  });
+
+  it("shows one agent in full, with its last transitions", async () => {
+    const detail = await agents("carrier-a", { admin: url });
+    expect(detail).toMatch(/^state +C constraint-violation$/m);
+    expect(detail).toMatch(/^outbound sessions +2\/2$/m);
+    expect(detail).toMatch(/^at a limit +max-outbound-sessions$/m);
+    expect(detail).toMatch(/^exceeded +max-outbound-sessions 1$/m);
+    expect(detail).toMatch(/^transitions +\S+ I > C .*max-outbound-sessions 2\/2$/m);
+  });
+
+  it("finds the admin API by an address without a scheme, or by the configuration", async () => {
+    expect(await agents(undefined, { admin: new URL(url).host })).toContain("carrier-b");
+    expect(await agents(undefined, { config: file })).toContain("carrier-b");
+  });
+
+  it("fails in one line for an unknown agent, a silent address, a bad address and a bad configuration", async () => {
+    await expect(agents("nobody", { admin: url })).rejects.toMatchObject({
+      message: "there is no session agent nobody",
+      exitCode: 1,
+    });
+    await expect(agents(undefined, { admin: "127.0.0.1:1" })).rejects.toMatchObject({ exitCode: 69 });
+    await expect(agents(undefined, { admin: "http://" })).rejects.toMatchObject({ exitCode: 1 });
+    await expect(agents(undefined, { config: join(folder, "none.yaml") })).rejects.toMatchObject({ exitCode: 78 });
+    await writeFile(join(folder, "bad.yaml"), "sesion-agents: []\n");
+    await expect(agents(undefined, { config: join(folder, "bad.yaml") })).rejects.toMatchObject({ exitCode: 78 });
+  });
+});
+
+describe("weir calls", () => {
+  it("shows each call with its state, parties, agent and age", async () => {
+    list = [up];
+    const lines = (await calls({ admin: url }, new Date("2026-01-01T11:02:03Z"))).split("\n");
+    expect(lines[1]?.split(/ {2,}/)).toEqual([
+      "1a",
+      "confirmed",
+      "alice",
+      "100",
+      "carrier-a",
+      "1",
+      "1:02:03",
+      "abc@192.0.2.1",
+    ]);
+    expect(lines[2]).toBe("1 up");
+  });
+
+  it("says so when there is none", async () => {
+    list = [];
+    expect(await calls({ admin: url }, new Date())).toBe("no calls are up");
+  });
+});
+
+describe("a table", () => {
+  it("is as wide as its widest cells, with numbers to the right", () => {
+    const rows = [
+      ["a", "10"],
+      ["long-name", "5"],
+    ];
+    expect(table(["NAME", "N"], rows)).toBe("NAME        N\na          10\nlong-name   5");
+  });
+
+  it("writes a measure with its limit, or a dash for none", () => {
+    expect([measure(3, 10), measure(0.123, 0), measure(2, 0.5)]).toEqual(["3/10", "0.1/-", "2/0.5"]);
+  });
+});
