@@ -50,6 +50,14 @@ describe("a 2xx that waits for its ACK (section 13.3.1.4)", () => {
     expect({ answers: answers.size, timers: clock.pending }).toEqual({ answers: 0, timers: 0 });
   });
 
+  it("is forgotten when all are", () => {
+    const { clock, answers, heard } = waiting();
+    answers.stop();
+    clock.advance(100_000);
+    expect(heard).toEqual([]);
+    expect({ answers: answers.size, timers: clock.pending }).toEqual({ answers: 0, timers: 0 });
+  });
+
   it("gives way to the answer to the next INVITE of its dialog", () => {
     const { clock, answers, heard, user } = waiting(1);
     answers.wait("d", 2, user);

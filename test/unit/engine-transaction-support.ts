@@ -8,7 +8,7 @@ import type { NonInviteServerEvent } from "../../src/engine/transaction/non-invi
 import type { AnyRules } from "../../src/engine/transaction/rules.ts";
 import type { ServerTransaction } from "../../src/engine/transaction/server-transaction.ts";
 import { defaultTimers, type RepeatTimer } from "../../src/engine/transaction/timers.ts";
-import { TransactionLayer } from "../../src/engine/transaction/transaction-layer.ts";
+import { TransactionLayer, type TransactionLayerOptions } from "../../src/engine/transaction/transaction-layer.ts";
 import type { ClientTransaction } from "../../src/engine/transaction/users.ts";
 import type { Flow, Protocol } from "../../src/engine/transport/transport.ts";
 import { ManualClock } from "../support/manual-clock.ts";
@@ -146,7 +146,7 @@ export class Bench {
   servers: ServerTransaction[] = [];
   readonly layer: TransactionLayer;
 
-  constructor(options: { readonly silenceAfterProvisional?: number } = {}) {
+  constructor(options: Pick<TransactionLayerOptions, "silenceAfterProvisional" | "limits"> = {}) {
     this.layer = new TransactionLayer({
       ...options,
       transports: { responseFlow: (_request, flow) => flow },

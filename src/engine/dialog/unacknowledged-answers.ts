@@ -52,6 +52,11 @@ export class UnacknowledgedAnswers {
     this.#waiting.get(dialogId)?.stop();
     this.#waiting.delete(dialogId);
   }
+
+  /** Forgets all of them. */
+  stop(): void {
+    for (const dialogId of [...this.#waiting.keys()]) this.forget(dialogId);
+  }
 }
 
 /** One timer at a time serves both the next repetition and the end. */

@@ -1,7 +1,6 @@
-import type { Ms } from "../../clock.ts";
 import type { SipMessage } from "../message/sip-message.ts";
 import type { Flow } from "../transport/transport.ts";
-import { Cancellation, type CancellationUser } from "./cancellation.ts";
+import { Cancellation, type CancellationTimes, type CancellationUser } from "./cancellation.ts";
 import type { TransactionCounters } from "./counters.ts";
 import { ackForFailure } from "./derived-requests.ts";
 import {
@@ -17,14 +16,12 @@ import {
   type NonInviteClientState,
   nonInviteClientRules,
 } from "./non-invite-client-rules.ts";
-import { patience } from "./timers.ts";
 import type { ClientTransaction, ClientTransactionUser, OutgoingRequest } from "./users.ts";
 
 /** What a client transaction needs of its layer. */
 export interface ClientDeps extends MachineDeps {
   readonly counters: TransactionCounters;
-  /** The longest wait for anything after a provisional response to INVITE, in milliseconds. */
-  readonly silenceAfterProvisional: Ms;
+  readonly cancellation: CancellationTimes;
   forget(transaction: ClientMachine): void;
   sendCancel(invite: ClientMachine, headers: string): void;
   stray(response: SipMessage, flow: Flow): void;
@@ -59,8 +56,7 @@ export class ClientMachine extends Machine<State, Event, Action> implements Clie
     this.#deps = deps;
     this.#user = user;
     this.#responseFlow = flow;
-    const times = { silence: deps.silenceAfterProvisional, final: patience(deps.timers) };
-    this.#cancellation = invite ? new Cancellation(deps.clock, times, this) : undefined;
+    this.#cancellation = invite ? new Cancellation(deps.clock, deps.cancellation, this) : undefined;
   }
 
   get text(): string {

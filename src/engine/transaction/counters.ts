@@ -18,6 +18,8 @@ export interface TransactionCounters {
   strayCancels: number;
   /** Requests refused by 482 because they reached us by two ways (RFC 3261 section 8.2.2.2). */
   mergedRequests: number;
+  /** New requests refused by 503 because their source, or all together, had too many transactions. */
+  cappedRequests: number;
 }
 
 export const newCounters = (): TransactionCounters => ({
@@ -31,4 +33,5 @@ export const newCounters = (): TransactionCounters => ({
   strayResponses: 0,
   strayCancels: 0,
   mergedRequests: 0,
+  cappedRequests: 0,
 });

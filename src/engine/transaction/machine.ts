@@ -35,6 +35,13 @@ export abstract class Machine<State extends string, Event extends string, Action
     return this.#state;
   }
 
+  /** Ends it where it stands: nothing is sent or reported any more. */
+  stop(): void {
+    if (this.#state === "terminated") return;
+    this.#state = "terminated" as State;
+    this.#end();
+  }
+
   protected begin(): void {
     this.#take(this.#rules.begin);
   }

@@ -14,7 +14,7 @@ import {
   type NonInviteServerState,
   nonInviteServerRules,
 } from "./non-invite-server-rules.ts";
-import { newTag } from "./tokens.ts";
+import { newTag } from "./tags.ts";
 
 /** What a server transaction needs of its layer. */
 export interface ServerDeps extends MachineDeps {
@@ -76,6 +76,8 @@ export class ServerMachine extends Machine<State, Event, Action> {
   key = "";
   /** "" for a request that cannot be merged. */
   mergeKey = "";
+  /** The address the request came from. */
+  source = "";
   localTag = "";
   final = 0;
   readonly #deps: ServerDeps;
@@ -105,6 +107,7 @@ export class ServerMachine extends Machine<State, Event, Action> {
   start(request: SipMessage, flow: Flow): ServerTransaction {
     const transaction = new ServerTransaction(request, flow, this);
     this.#transaction = transaction;
+    this.source = flow.remoteAddress;
     this.begin();
     // A datagram has no connection to lose, and what an ICMP error says of a response changes nothing.
     if (this.#flow.reliable) {

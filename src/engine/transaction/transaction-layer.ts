@@ -8,7 +8,9 @@ import { newCounters, type TransactionCounters } from "./counters.ts";
 import { cancelFor } from "./derived-requests.ts";
 import { inviteKey, magicCookie, mergeKey, requestKey } from "./keys.ts";
 import { type ServerDeps, ServerMachine, type ServerTransaction } from "./server-transaction.ts";
-import type { TimerValues } from "./timers.ts";
+import { newTag } from "./tags.ts";
+import { patience, type TimerValues } from "./timers.ts";
+import { defaultLimits, TransactionCaps, type TransactionLimits } from "./transaction-caps.ts";
 import type { ClientTransaction, ClientTransactionUser, OutgoingRequest, TransactionUser } from "./users.ts";
 
 /** What the transaction layer needs of the transport layer. */
@@ -24,10 +26,14 @@ export interface TransactionLayerOptions {
   readonly user: TransactionUser;
   /** The longest wait for anything after a provisional response to our INVITE, in ms; then it is cancelled. 180 s. */
   readonly silenceAfterProvisional?: Ms;
+  readonly limits?: TransactionLimits;
 }
 
 /** Three minutes without a sign of progress, as with a proxy's Timer C (RFC 3261 section 16.6 step 11). */
 const defaultSilence: Ms = 180_000;
+
+/** Seconds after which a capped source may try again: some of its transactions are over by then. */
+const retryAfterS = 10;
 
 /** A CANCEL is on its own: what becomes of it shows in the INVITE. */
 const nobody: ClientTransactionUser = { response() {}, timeout() {}, transportFailure() {} };
@@ -44,17 +50,19 @@ export class TransactionLayer {
   readonly #cancels = new Map<string, ClientMachine>();
   readonly #servers = new Map<string, ServerMachine>();
   readonly #mergeable = new Map<string, ServerMachine>();
+  readonly #caps: TransactionCaps;
 
   constructor(options: TransactionLayerOptions) {
     const { clock, timers, user } = options;
     const { counters } = this;
     this.#transports = options.transports;
     this.#user = user;
+    this.#caps = new TransactionCaps(options.limits ?? defaultLimits);
     this.#clientDeps = {
       clock,
       timers,
       counters,
-      silenceAfterProvisional: options.silenceAfterProvisional ?? defaultSilence,
+      cancellation: { silence: options.silenceAfterProvisional ?? defaultSilence, final: patience(timers) },
       forget: (client) => this.#clientsLike(client.method).delete(client.branch),
       sendCancel: (invite, headers) => this.#sendCancel(invite, headers),
       stray: (response, flow) => this.#stray(response, flow),
@@ -82,6 +90,13 @@ export class TransactionLayer {
     return client;
   }
 
+  /** Ends every transaction where it stands: nothing more is sent, nobody is told, no timer is left. */
+  stop(): void {
+    for (const machines of [this.#clients, this.#cancels, this.#servers]) {
+      for (const machine of [...machines.values()]) machine.stop();
+    }
+  }
+
   /** Takes a message from the network. */
   receive(message: SipMessage, flow: Flow): void {
     if (!message.isRequest) this.#receiveResponse(message, flow);
@@ -94,6 +109,8 @@ export class TransactionLayer {
     const known = this.#servers.get(key);
     if (known) known.repeated();
     else if (request.method === "CANCEL") this.#receiveCancel(request, flow, key);
+    // What belongs to a call goes through: it may free something.
+    else if (request.toTag === "" && !this.#caps.hasRoom(flow.remoteAddress)) this.#refuse(request, flow);
     else this.#receiveNewRequest(request, flow, key);
   }
 
@@ -142,6 +159,7 @@ export class TransactionLayer {
     machine.key = key;
     machine.mergeKey = merge;
     this.#servers.set(key, machine);
+    this.#caps.add(flow.remoteAddress);
     if (merge !== "") this.#mergeable.set(merge, machine);
     this.counters.serverTransactions++;
     return machine.start(request, flow);
@@ -149,6 +167,7 @@ export class TransactionLayer {
 
   #forget(server: ServerMachine): void {
     this.#servers.delete(server.key);
+    this.#caps.remove(server.source);
     if (server.mergeKey !== "") this.#mergeable.delete(server.mergeKey);
   }
 
@@ -156,6 +175,13 @@ export class TransactionLayer {
     const { request, flow } = server;
     const toTag = status === 100 ? "" : server.localTag;
     server.respond(responseTo(request, status, { toTag, topVia: stampVia(request, flow) }).body(), status);
+  }
+
+  /** Without a transaction, whose memory is what there is too little of. */
+  #refuse(request: SipMessage, flow: Flow): void {
+    this.counters.cappedRequests++;
+    const response = responseTo(request, 503, { toTag: newTag(), topVia: stampVia(request, flow) });
+    this.#transports.responseFlow(request, flow).send(response.header("Retry-After", retryAfterS).body());
   }
 
   #sendCancel(invite: ClientMachine, headers: string): void {
