@@ -6,7 +6,7 @@ import { accept, reply } from "./replies.ts";
 export interface Manner {
   /** From the INVITE to the 180. */
   readonly postDialDelay: Ms;
-  /** From the 180 to the 200. */
+  /** From the 180 to the 200, on average: half of it to half as much again. */
   readonly ringing: Ms;
   /** Share of the calls, 0 to 1, that it refuses with 503. */
   readonly refused: number;
@@ -32,7 +32,7 @@ export class DemoCarrier implements SignallingUser {
     }
     let next: Timer = this.#clock.after(postDialDelay, () => {
       reply(request, 180, "Ringing");
-      next = this.#clock.after(ringing, () => accept(request));
+      next = this.#clock.after(ringing * (0.5 + this.#random()), () => accept(request));
     });
     request.onCancel = () => next.cancel();
   }

@@ -42,7 +42,7 @@ export const habits: Habits = {
   rate: (elapsed: Ms) => 4 - 3 * Math.cos((elapsed / 30_000) * 2 * Math.PI),
   shortestTalk: 2_000,
   longestTalk: 8_000,
-  patience: 6_000,
+  patience: 7_000,
 };
 
 export interface Stage {
