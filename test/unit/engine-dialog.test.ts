@@ -3,7 +3,6 @@ import {
   confirm,
   type Dialog,
   dialogId,
-  endsDialog,
   refreshTarget,
   takeRequest,
   uacDialog,
@@ -254,20 +253,6 @@ describe("responses to requests inside a dialog (section 12.2.1.2)", () => {
     const dialog = uacDialog(answer(200, contact), "sip:bob@carrier");
     refreshTarget(dialog, answer(status, "Contact: <sip:moved>\n", "b", method));
     expect(dialog.remoteTarget === "sip:moved").toBe(moves);
-  });
-
-  it.each([
-    ["INVITE", 481, true],
-    ["INFO", 408, true],
-    ["INVITE", 491, false],
-    ["INVITE", 200, false],
-    ["BYE", 200, true],
-    ["BYE", 500, true],
-    ["BYE", 100, false],
-    ["BYE", 401, false],
-    ["BYE", 407, false],
-  ])("%s answered by %i ends the dialog: %s", (method, status, ends) => {
-    expect(endsDialog(method, status)).toBe(ends);
   });
 });
 

@@ -94,7 +94,7 @@ export function confirm(dialog: Dialog, response?: SipMessage): void {
 }
 
 /** Whether a request, or the 2xx to it, moves the remote target (RFC 3261 section 12.2, RFC 3311, RFC 6665 section 4.4.1). */
-export function refreshesTarget(method: string): boolean {
+function refreshesTarget(method: string): boolean {
   return method === "INVITE" || method === "UPDATE" || method === "SUBSCRIBE" || method === "NOTIFY";
 }
 
@@ -114,13 +114,6 @@ export function takeRequest(dialog: Dialog, request: SipMessage): boolean {
   if (request.cseq <= dialog.remoteSeq) return false;
   dialog.remoteSeq = request.cseq;
   return true;
-}
-
-/** Whether this response to a request inside a dialog is its end (RFC 3261 sections 12.2.1.2 and 15, RFC 5057). */
-export function endsDialog(method: string, status: number): boolean {
-  // A BYE that is challenged will be sent again; any other answer to it changes nothing: the session is over.
-  if (method === "BYE") return status >= 200 && status !== 401 && status !== 407;
-  return status === 408 || status === 481;
 }
 
 const stateFor = (status: number): Dialog["state"] => (status < 200 ? "early" : "confirmed");
