@@ -63,11 +63,11 @@ async function rateTable(): Promise<number> {
         points.push(await measure(system, { rate, warmUpS, seconds, callerPort, folder }));
       }
     }
+    console.log(`\n${resultTable(points)}`);
   } finally {
     await Promise.all(systems.map((system) => system.stop()));
     await endChild(carrier);
   }
-  console.log(`\n${resultTable(points)}`);
   return points.some(({ load, callsLeft }) => load.failed > 0 || callsLeft > 0) ? 1 : 0;
 }
 

@@ -53,6 +53,7 @@ export async function startWeir(
     `signalling: { engine: embedded, thread: ${options.engineThread ? "worker" : "same"}, listen: ["udp://127.0.0.1:${port}"] }
 admin: { listen: "127.0.0.1:${adminPort}" }
 logging: { level: warn }
+drain: { timeout: 2 }
 session-agents:
   - { hostname: caller, ip-address: 127.0.0.1, port: ${options.callerPort}, max-sessions: 50000, max-inbound-sessions: 50000,
       max-inbound-burst-rate: 50000, max-inbound-sustain-rate: 50000 }
