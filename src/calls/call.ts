@@ -42,6 +42,8 @@ interface Setup {
   readonly leg: CallerLeg;
   readonly plan: RoutePlan;
   attempt: Attempt | undefined;
+  /** Its early dialogs: more than one when the INVITE was forked. */
+  readonly early: Set<string>;
   failure: AttemptFailure | undefined;
   /** What the caller is refused with. */
   refusal: Reply | undefined;
@@ -64,7 +66,7 @@ export class Call implements AttemptOwner, RelayHost {
   constructor(host: CallHost, id: string, leg: CallerLeg, plan: RoutePlan, callerLease: Lease | undefined) {
     const { headers, source } = leg.invite;
     this.#host = host;
-    this.#setup = { leg, plan, attempt: undefined, failure: undefined, refusal: undefined };
+    this.#setup = { leg, plan, attempt: undefined, early: new Set(), failure: undefined, refusal: undefined };
     this.#callerLease = callerLease;
     this.record = {
       id,
@@ -136,7 +138,9 @@ export class Call implements AttemptOwner, RelayHost {
     const setup = this.#setup;
     if (setup?.attempt !== attempt) return;
     setup.failure = failure;
-    this.#leaveAgent();
+    setup.leg.leaveAgent();
+    this.#leaveEarly(setup.early);
+    this.record.agentDialog = "";
     this.#step(mayFailOver(failure, setup.plan, setup.leg.earlyMedia) ? "failover" : "reject");
   }
 
@@ -198,7 +202,7 @@ export class Call implements AttemptOwner, RelayHost {
       return;
     }
     const response = setup.leg.takeAcknowledged();
-    if (!response?.reliable || response.dialogId !== setup.attempt?.dialogId) {
+    if (!response?.reliable || !setup.attempt) {
       // It acknowledges what only this leg sent reliably, or an agent that has been given up.
       request.respond(this.#host.replies.for("ok"));
       return;
@@ -283,7 +287,11 @@ export class Call implements AttemptOwner, RelayHost {
     const setup = this.#setup;
     if (!setup || !response) return;
     const dialogId = setup.attempt?.dialogId ?? "";
-    if (dialogId !== "" && dialogId !== this.record.agentDialog) this.#adoptAgent(dialogId);
+    if (dialogId !== "" && !setup.early.has(dialogId)) {
+      setup.early.add(dialogId);
+      this.#host.adopt(dialogId, this);
+    }
+    this.record.agentDialog = dialogId;
     const settledByCaller = setup.leg.progress(response);
     if (response.reliable && !settledByCaller) setup.attempt?.acknowledge(response);
   }
@@ -295,7 +303,10 @@ export class Call implements AttemptOwner, RelayHost {
     this.#agentLease = setup.attempt?.takeLease();
     this.record.answeredAt = this.#host.clock.now();
     this.#status = response.status;
-    if (response.dialogId !== this.record.agentDialog) this.#adoptAgent(response.dialogId);
+    setup.early.delete(response.dialogId);
+    this.#leaveEarly(setup.early);
+    this.record.agentDialog = response.dialogId;
+    this.#host.adopt(response.dialogId, this);
     if (setup.leg.lateOffer && response.body !== "") this.#unacknowledged = response;
     else response.ack();
     setup.leg.answer(response, () => this.#answerRefused());
@@ -331,15 +342,9 @@ export class Call implements AttemptOwner, RelayHost {
     this.#host.signalling.send({ method: "BYE", uri: "", dialogId, headers, body: bye?.body ?? "" }, unheeded);
   }
 
-  #adoptAgent(dialogId: string): void {
-    this.#leaveAgent();
-    this.record.agentDialog = dialogId;
-    this.#host.adopt(dialogId, this);
-  }
-
-  #leaveAgent(): void {
-    if (this.record.agentDialog !== "") this.#host.forget(this.record.agentDialog);
-    this.record.agentDialog = "";
+  #leaveEarly(dialogs: Set<string>): void {
+    for (const dialogId of dialogs) this.#host.forget(dialogId);
+    dialogs.clear();
   }
 
   #releaseCaller(): void {
@@ -355,8 +360,10 @@ export class Call implements AttemptOwner, RelayHost {
   /** The one end of every call. */
   #finish(): void {
     this.#relay.abandon();
-    this.#setup?.attempt?.release(this.#releaseReason());
+    const setup = this.#setup;
     this.#setup = undefined;
+    if (setup) this.#leaveEarly(setup.early);
+    setup?.attempt?.release(this.#releaseReason());
     this.#releaseCaller();
     this.#releaseAgent();
     this.#host.forget(this.record.callerDialog);

@@ -13,7 +13,8 @@ export class CallerLeg {
   readonly #reliable: boolean;
   readonly #onlyReliable: boolean;
   #earlyMedia = false;
-  #unacknowledged: IncomingResponse | undefined;
+  /** Reliable provisional responses that wait for the caller's PRACK, in order; undefined for an agent given up since. */
+  #unacknowledged: (IncomingResponse | undefined)[] = [];
 
   constructor(invite: IncomingRequest) {
     const { headers } = invite;
@@ -39,25 +40,29 @@ export class CallerLeg {
 
   /**
    * Passes a provisional response on. True when the caller's PRACK will settle it; otherwise a reliable one is the
-   * attempt's to acknowledge: the caller knows no PRACK, or has not yet answered an earlier one (RFC 3262 section 3).
+   * attempt's to acknowledge, as the caller knows no PRACK.
    */
   progress(response: IncomingResponse): boolean {
     const reply = relayedReply(response);
-    const reliable = this.#reliable && this.#unacknowledged === undefined && (response.reliable || this.#onlyReliable);
+    const reliable = this.#onlyReliable || (this.#reliable && response.reliable);
     if (reliable) {
       addOption(reply.headers, "require", "100rel");
-      this.#unacknowledged = response;
+      // The engine keeps the next one back until this one is acknowledged (RFC 3262 section 3), so PRACKs come in order.
+      this.#unacknowledged.push(response);
     }
     if (response.body !== "") this.#earlyMedia = true;
     this.invite.respond(reply);
     return reliable;
   }
 
-  /** The provisional response that the caller's PRACK acknowledges; undefined when it waits for none. */
+  /** The provisional response that a PRACK of the caller acknowledges; undefined when no agent waits for it. */
   takeAcknowledged(): IncomingResponse | undefined {
-    const response = this.#unacknowledged;
-    this.#unacknowledged = undefined;
-    return response;
+    return this.#unacknowledged.shift();
+  }
+
+  /** The agent whose responses were passed on so far is given up: its PRACKs end here. */
+  leaveAgent(): void {
+    this.#unacknowledged.fill(undefined);
   }
 
   answer(response: IncomingResponse, refused: (reason: string) => void): void {
