@@ -1,6 +1,7 @@
 import type { Ms } from "../clock.ts";
 import type { Limit } from "./limit.ts";
 import type { AgentParams } from "./params.ts";
+import { windowLength } from "./window-length.ts";
 
 /**
  * The answer-seizure ratio of the current sustain window, and the hold that a poor one brings (SEMANTICS section 3).
@@ -26,25 +27,26 @@ export class AnswerSeizure implements Limit {
     return this.#params["min-asr"];
   }
 
-  attempt(windowMs: Ms, now: Ms): void {
-    this.#moveTo(windowMs, now);
+  attempt(now: Ms): void {
+    this.#moveTo(now);
     this.#attempts++;
-    if (this.#trippedAt === undefined && this.#tooLow()) this.#trippedAt = now;
+    if (this.#trippedAt === undefined && this.#tooLow(now)) this.#trippedAt = now;
   }
 
-  answer(windowMs: Ms, now: Ms): void {
-    this.#moveTo(windowMs, now);
+  answer(now: Ms): void {
+    this.#moveTo(now);
     this.#answered++;
   }
 
   /** What the window at hand counted. While the ratio holds the agent, what brought the hold about. */
-  tally(windowMs: Ms, now: Ms): { readonly attempts: number; readonly answered: number } {
-    this.#moveTo(windowMs, now);
+  tally(now: Ms): { readonly attempts: number; readonly answered: number } {
+    this.#moveTo(now);
     return { attempts: this.#attempts, answered: this.#answered };
   }
 
   /** Percent. 100 before the first attempt. */
-  value(): number {
+  value(now: Ms): number {
+    this.#moveTo(now);
     return this.#attempts === 0 ? 100 : Math.min(100, (this.#answered * 100) / this.#attempts);
   }
 
@@ -54,6 +56,7 @@ export class AnswerSeizure implements Limit {
 
   spare(now: Ms): number {
     if (this.full(now)) return 0;
+    this.#moveTo(now);
     const { "min-asr": minimum, "min-seizures": seizures } = this.#params;
     // The first answer brings the threshold down by one, and the least ratio into play.
     const most = this.#answered === 0 ? seizures : Math.max(seizures, Math.floor((this.#answered * 100) / minimum));
@@ -75,15 +78,15 @@ export class AnswerSeizure implements Limit {
     return this.#trippedAt + this.#params["time-to-resume"] * 1000;
   }
 
-  #tooLow(): boolean {
+  #tooLow(now: Ms): boolean {
     const { "min-asr": minimum, "min-seizures": seizures } = this.#params;
     if (minimum === 0) return false;
     if (this.#answered === 0) return this.#attempts > seizures;
-    return this.#attempts >= seizures && this.value() < minimum;
+    return this.#attempts >= seizures && this.value(now) < minimum;
   }
 
-  #moveTo(windowMs: Ms, now: Ms): void {
-    const window = Math.floor(now / windowMs);
+  #moveTo(now: Ms): void {
+    const window = Math.floor(now / windowLength(this.#params, "sustain-rate-window"));
     if (this.#trippedAt !== undefined) {
       if (this.full(now)) return;
       // After the hold the agent is judged afresh: the same few answers must not hold it again at its next attempt.

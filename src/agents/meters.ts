@@ -2,19 +2,15 @@ import type { Ms } from "../clock.ts";
 import { AnswerSeizure } from "./answer-seizure.ts";
 import { AttemptWindow } from "./attempt-window.ts";
 import type { Direction } from "./direction.ts";
-import { type AgentParams, agentParams, type RateConstraint } from "./params.ts";
+import type { AgentParams, RateConstraint } from "./params.ts";
 import { SessionCounts } from "./session-counts.ts";
+import { type WindowName, windowLength } from "./window-length.ts";
 
 /** A burst window and a sustain window that count the same attempts. */
 export interface WindowPair {
   readonly burst: AttemptWindow;
   readonly sustain: AttemptWindow;
 }
-
-type WindowName = "burst-rate-window" | "sustain-rate-window" | "register-burst-window";
-
-/** A window of 0 s could hold nothing: it takes its default. */
-const lengthMs = (params: AgentParams, name: WindowName): Ms => (params[name] || agentParams[name].default) * 1000;
 
 /** Everything that is counted for one agent, whether or not a limit reads it. */
 export class Meters {
@@ -44,7 +40,7 @@ export class Meters {
     this.sessions.enter(direction);
     this.attempts.burst.count(direction, now);
     this.attempts.sustain.count(direction, now);
-    if (direction === "outbound") this.answerSeizure.attempt(this.attempts.sustain.lengthMs, now);
+    if (direction === "outbound") this.answerSeizure.attempt(now);
   }
 
   /** A new REGISTER that was admitted; not one that answers a challenge. */
@@ -66,7 +62,7 @@ export class Meters {
   }
 
   countAnswer(now: Ms): void {
-    this.answerSeizure.answer(this.attempts.sustain.lengthMs, now);
+    this.answerSeizure.answer(now);
   }
 
   configure(params: AgentParams, now: Ms): void {
@@ -90,12 +86,12 @@ export class Meters {
 
 function windowPair(params: AgentParams, burst: WindowName, now: Ms): WindowPair {
   return {
-    burst: new AttemptWindow(lengthMs(params, burst), now),
-    sustain: new AttemptWindow(lengthMs(params, "sustain-rate-window"), now),
+    burst: new AttemptWindow(windowLength(params, burst), now),
+    sustain: new AttemptWindow(windowLength(params, "sustain-rate-window"), now),
   };
 }
 
 function resize(windows: WindowPair, params: AgentParams, burst: WindowName, now: Ms): void {
-  windows.burst.resize(lengthMs(params, burst), now);
-  windows.sustain.resize(lengthMs(params, "sustain-rate-window"), now);
+  windows.burst.resize(windowLength(params, burst), now);
+  windows.sustain.resize(windowLength(params, "sustain-rate-window"), now);
 }

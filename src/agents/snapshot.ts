@@ -118,7 +118,7 @@ function byScope<T>(of: (scope: Scope, prefix: (typeof prefixes)[Scope]) => T): 
 }
 
 function answerSeizureOf(meters: Meters, params: AgentParams, now: Ms): AgentSnapshot["asr"] {
-  const { attempts, answered } = meters.answerSeizure.tally(meters.attempts.sustain.lengthMs, now);
+  const { attempts, answered } = meters.answerSeizure.tally(now);
   const ratio = attempts === 0 ? null : Math.min(100, (answered * 100) / attempts);
   return { ratio, answered, attempts, minimum: params["min-asr"] };
 }

@@ -227,6 +227,13 @@ describe("SEMANTICS 3, min-asr and min-seizures", () => {
     expect(bench.agent.letter).toBe("I");
   });
 
+  it("a good window before gives no credit to a window without an answer", () => {
+    const bench = new AgentBench(params);
+    answered(bench, 40);
+    bench.clock.advance(60_000);
+    expect(bench.admitted(9)).toBe(5);
+  });
+
   it("min-asr 0 judges nothing", () => {
     expect(new AgentBench({ ...params, "min-asr": 0 }).admitted(50)).toBe(50);
   });
