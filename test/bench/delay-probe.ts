@@ -1,5 +1,6 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
+import { setTimeout as pause } from "node:timers/promises";
 
 /** Post-dial delay of sampled calls, milliseconds from the INVITE to the 180. */
 export interface Delays {
@@ -11,9 +12,13 @@ export interface Delays {
 /** As in uac.xml. */
 const talkMs = 50;
 
+/** How long after the last INVITE an answer is waited for, and then how long a hang-up may take. */
+const graceMs = 2_000;
+
 interface ProbeCall {
   readonly sentAt: number;
   delay: number | undefined;
+  answered: boolean;
 }
 
 /**
@@ -33,7 +38,8 @@ export async function probeDelays(port: number, perSecond: number, seconds: numb
     const call = calls.get(callId);
     if (call === undefined || !header(text, "CSeq").endsWith("INVITE")) return;
     if (text.startsWith("SIP/2.0 180")) call.delay ??= performance.now() - call.sentAt;
-    if (text.startsWith("SIP/2.0 200")) {
+    if (text.startsWith("SIP/2.0 200") && !call.answered) {
+      call.answered = true;
       send(inDialog("ACK", 1, text, local));
       setTimeout(() => send(inDialog("BYE", 2, text, local)), talkMs);
     }
@@ -42,11 +48,14 @@ export async function probeDelays(port: number, perSecond: number, seconds: numb
   const total = Math.round(perSecond * seconds);
   for (let index = 0; index < total; index++) {
     const callId = `probe-${index}-${process.pid}@${local}`;
-    calls.set(callId, { sentAt: performance.now(), delay: undefined });
+    calls.set(callId, { sentAt: performance.now(), delay: undefined, answered: false });
     send(invite(callId, local, port));
-    await new Promise((resolve) => setTimeout(resolve, 1_000 / perSecond));
+    await pause(1_000 / perSecond);
   }
-  await new Promise((resolve) => setTimeout(resolve, 10 * talkMs)); // for the hang-ups of the last calls
+  const calling = (): boolean => [...calls.values()].some(({ answered }) => !answered);
+  for (const end = performance.now() + graceMs; calling() && performance.now() < end; ) await pause(talkMs);
+  socket.removeAllListeners("message");
+  await pause(2 * talkMs);
   socket.close();
   const delays = [...calls.values()].flatMap(({ delay }) => (delay === undefined ? [] : [delay]));
   return { calls: total, p50: quantile(delays, 0.5), p99: quantile(delays, 0.99) };

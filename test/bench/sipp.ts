@@ -1,9 +1,9 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { endChild } from "./child.ts";
+import { endChild, launch } from "./child.ts";
 
 const host = "127.0.0.1";
 const scenario = (name: string): string => fileURLToPath(new URL(`${name}.xml`, import.meta.url));
@@ -28,13 +28,13 @@ export interface LoadResult {
 
 /** Starts a SIPp that answers every call at once. Give it to `endChild` when done. */
 export function startCarrier(port: number): ChildProcess {
-  return spawn("sipp", ["-sf", scenario("uas"), "-i", host, "-p", `${port}`, "-nostdin", "-aa"], { stdio: "ignore" });
+  return launch("sipp", ["-sf", scenario("uas"), "-i", host, "-p", `${port}`, "-nostdin", "-aa"], { stdio: "ignore" });
 }
 
 /** Places `calls` calls at a fixed rate, and reports once the last one has ended. */
 export async function runLoad(load: Load): Promise<LoadResult> {
   const statistics = join(load.folder, `caller-${load.localPort}-${Date.now()}.csv`);
-  const sipp = spawn(
+  const sipp = launch(
     "sipp",
     // biome-ignore format: one option a line hides the command
     [`${host}:${load.port}`, "-sf", scenario("uac"), "-i", host, "-p", `${load.localPort}`, "-s", "15551000", "-nostdin",

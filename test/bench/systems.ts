@@ -1,11 +1,11 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/loopback.ts";
-import { endChild } from "./child.ts";
+import { endChild, launch } from "./child.ts";
 import { cpuMs, residentMb } from "./proc.ts";
 
 const file = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
@@ -65,7 +65,7 @@ local-policies:
   - { from-address: ["*"], to-address: ["*"], source-realm: ["*"], policy-attributes: [{ next-hop: "SAG:carriers", cost: 0 }] }
 `,
   );
-  const child = spawn(
+  const child = launch(
     process.execPath,
     ["--expose-gc", "--import", file("heap-probe.mjs"), file("../../dist/cli/weir.js"), "start", "--config", config],
     { stdio: ["ignore", "inherit", "inherit", "ipc"] },
@@ -100,7 +100,7 @@ export async function startKamailio(carrierPort: number, folder: string): Promis
   const port = await freePort(loopback);
   const destinations = join(folder, "dispatcher.list");
   writeFileSync(destinations, `1 sip:127.0.0.1:${carrierPort} 0 0 duid=carrier\n`);
-  const child = spawn(
+  const child = launch(
     "kamailio",
     // biome-ignore format: one option a line hides the command
     ["-f", file("kamailio.cfg"), "-DD", "-E", "-m", "512", "-Y", folder, "-P", join(folder, "kamailio.pid"),
