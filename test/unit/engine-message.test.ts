@@ -96,6 +96,26 @@ describe("a request", () => {
     expect(parsed(invite({ to: "To:\r\n <sip:100@h>" })).header("to")).toBe("<sip:100@h>");
   });
 
+  it("takes no bytes of UTF-8 text for white space", () => {
+    expect(parsed(invite({ contact: "Subject: \xc3\xa0\r\n \xc2\xa0" })).header("subject")).toBe("\xc3\xa0 \xc2\xa0");
+  });
+
+  it("costs no more than its length, however odd", () => {
+    const spaces = " ".repeat(7_000);
+    const odd = [
+      invite({ from: `From: "a${spaces}b"\r\n <sip:a@h>;tag=1` }),
+      invite({ via: `Via: SIP/2.0/UDP a${spaces}b:1` }),
+      invite({ to: "x\r\n".repeat(20_000) }),
+      invite({ to: "x\n".repeat(30_000) }),
+      invite({ to: `To: <sip:a@h>${";a=b".repeat(1_500)}` }),
+      invite({ contact: `Contact: ${"<sip:a@h>,".repeat(800)}` }),
+    ];
+    const start = performance.now();
+    for (let round = 0; round < 10; round++) for (const text of odd) parseMessage(text);
+    // A millisecond each would be generous; quadratic time takes hundreds.
+    expect(performance.now() - start).toBeLessThan(3_000);
+  });
+
   it("keeps bytes that are no UTF-8", () => {
     const message = parsed(invite({ from: 'From: "\xff\xfe\xc0" <sip:a@h>;tag=1' }));
     expect(message.header("from")).toBe('"\xff\xfe\xc0" <sip:a@h>;tag=1');

@@ -1,5 +1,5 @@
-import { isOf, SPACE, skipClass, TOKEN, trimmedEnd } from "./chars.ts";
-import { CONTENT_LENGTH, codeAt, hashStep, kindOf, UNKNOWN } from "./header-names.ts";
+import { SPACE, skipClass, TOKEN, trimmedEnd } from "./chars.ts";
+import { CONTENT_LENGTH, codeAt, kindOf, UNKNOWN } from "./header-names.ts";
 
 /** Header lines kept of one message; further ones make it malformed. */
 export const MAX_HEADERS = 256;
@@ -25,7 +25,6 @@ export const VALUE_END = 4;
 
 const LF = 10;
 const CR = 13;
-const COLON = 58;
 
 /** Bit of each code that may stand in one line only and on which the engine's own decisions rest. */
 const singleBits = Array.from({ length: CONTENT_LENGTH + 1 }, (_, code) => (kindOf(code) === "single" ? 1 << code : 0));
@@ -40,22 +39,16 @@ export function indexHeaders(text: string, start: number): HeaderIndex {
   let seen = 0;
   const length = text.length;
   let at = start;
+  let colon = start - 1;
+  let cr = start - 1;
   while (at < length) {
     const first = text.charCodeAt(at);
     if (first === CR && text.startsWith("\n", at + 1)) return { entries, bodyStart: at + 2, problem };
-    if (first === LF) return { entries, bodyStart: at + 1, problem: problem || "Bare Carriage Return Or Line Feed" };
-
-    let hash = 0;
-    let nameEnd = at;
-    for (; nameEnd < length; nameEnd++) {
-      const c = text.charCodeAt(nameEnd);
-      if (!isOf(c, TOKEN)) break;
-      hash = hashStep(hash, c);
+    if (first === LF) {
+      return { entries, bodyStart: at + 1, problem: problem || "Bare Carriage Return Or Line Feed" };
     }
-    let colon = nameEnd;
-    while (colon < length && isBlank(text.charCodeAt(colon))) colon++;
 
-    let lf = text.indexOf("\n", nameEnd);
+    let lf = text.indexOf("\n", at);
     let folded = false;
     while (lf >= 0 && lf + 1 < length && isBlank(text.charCodeAt(lf + 1))) {
       folded = true;
@@ -64,18 +57,24 @@ export function indexHeaders(text: string, start: number): HeaderIndex {
     // A line without an end may be cut anywhere: nothing in it can be believed.
     if (lf < 0) break;
 
-    if (nameEnd === at || colon >= length || text.charCodeAt(colon) !== COLON) {
+    // Neither is looked for again before the scan has passed it: lines without any must not cost a search of the whole text each.
+    if (colon < at) colon = indexOrEnd(text, ":", at);
+    if (cr < colon && colon < lf) cr = indexOrEnd(text, "\r", colon);
+    const nameEnd = colon < lf ? blanksBefore(text, at, colon) : at;
+    const code = nameEnd > at ? codeAt(text, at, nameEnd) : UNKNOWN;
+    if (nameEnd === at || (code === UNKNOWN && skipClass(text, at, nameEnd, TOKEN) < nameEnd)) {
       problem ||= "Malformed Header Line";
     } else {
-      const code = codeAt(text, at, nameEnd, hash);
       const valueStart = skipClass(text, colon + 1, lf, SPACE);
       const valueEnd = trimmedEnd(text, valueStart, lf);
-      const clean = folded ? !hasBareBreak(text, colon, lf) : text.indexOf("\r", colon) === lf - 1;
+      const clean = folded ? !hasBareBreak(text, colon, lf) : cr === lf - 1;
       if (!clean) problem ||= "Bare Carriage Return Or Line Feed";
+      // A value with a line break of some sort inside may not even reach an answer.
+      const usable = clean || (!folded && cr >= valueEnd);
       if (lf - at > MAX_HEADER_LINE) problem ||= "Header Line Too Long";
       else if (entries.length >= MAX_HEADERS * ENTRY && (code === UNKNOWN || code > CONTENT_LENGTH)) {
         problem ||= "Too Many Headers";
-      } else {
+      } else if (usable) {
         if (code >= 0 && code <= CONTENT_LENGTH) {
           const bit = singleBits[code] ?? 0;
           if ((seen & bit) !== 0) problem ||= "Repeated Header";
@@ -87,6 +86,18 @@ export function indexHeaders(text: string, start: number): HeaderIndex {
     at = lf + 1;
   }
   return { entries, bodyStart: length, problem: problem || "Truncated Headers" };
+}
+
+/** Where `char` is next, or the end of the text. */
+function indexOrEnd(text: string, char: string, from: number): number {
+  const at = text.indexOf(char, from);
+  return at < 0 ? text.length : at;
+}
+
+/** `end` moved back over spaces and tabs, not before `start`. */
+function blanksBefore(text: string, start: number, end: number): number {
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end--;
+  return end;
 }
 
 function isBlank(charCode: number): boolean {

@@ -156,31 +156,38 @@ function capitalised(name: string): string {
 }
 
 /*
- * Scanning: a name inside a message is looked up by a hash over its characters, so that no string is made for it.
+ * Scanning: names inside a message are looked up by length, first and last character. Nearly all come in their canonical
+ * spelling, for which one comparison of strings is several times cheaper than one character by character.
  */
-const buckets: number[][] = Array.from({ length: 512 }, () => []);
-
-/** One step of the hash: case falls away with bit 5, which tells no two token characters of real header names apart. */
-export function hashStep(hash: number, charCode: number): number {
-  return (Math.imul(hash, 31) + (charCode | 0x20)) | 0;
+interface Spelling {
+  readonly wire: string;
+  readonly lower: string;
+  readonly code: number;
 }
 
-const hashed: { readonly name: string; readonly code: number }[] = [];
-for (const [name, code] of codes) {
-  let hash = 0;
-  for (let at = 0; at < name.length; at++) hash = hashStep(hash, name.charCodeAt(at));
-  buckets[hash & 511]?.push(hashed.length);
-  hashed.push({ name, code });
+const BUCKETS = 256;
+const buckets: Spelling[][] = Array.from({ length: BUCKETS }, () => []);
+
+/** Letters fall together with their other case; that others do too only costs a comparison. */
+function bucketOf(text: string, start: number, end: number): number {
+  const first = text.charCodeAt(start) | 0x20;
+  const last = text.charCodeAt(end - 1) | 0x20;
+  return ((end - start) * 37 + first * 5 + last) & (BUCKETS - 1);
 }
 
-/** The code of the name at [start, end) of `text`, whose `hashStep` hash is `hash`; `UNKNOWN` if not in the table. */
-export function codeAt(text: string, start: number, end: number, hash: number): number {
-  const bucket = buckets[hash & 511];
-  if (bucket === undefined) return UNKNOWN;
-  for (const index of bucket) {
-    const entry = hashed[index];
-    if (entry !== undefined && equalsIgnoringCase(text, start, end, entry.name)) return entry.code;
+for (const [code, [wire, , compact]] of table.entries()) {
+  for (const spelling of compact ? [wire, compact] : [wire]) {
+    buckets[bucketOf(spelling, 0, spelling.length)]?.push({ wire: spelling, lower: spelling.toLowerCase(), code });
   }
+}
+
+/** The code of the name at [start, end) of `text`, which is not empty; `UNKNOWN` if it is not in the table. */
+export function codeAt(text: string, start: number, end: number): number {
+  const bucket = buckets[bucketOf(text, start, end)];
+  if (bucket === undefined || bucket.length === 0) return UNKNOWN;
+  const name = text.slice(start, end);
+  for (const { wire, code } of bucket) if (wire === name) return code;
+  for (const { lower, code } of bucket) if (equalsIgnoringCase(text, start, end, lower)) return code;
   return UNKNOWN;
 }
 

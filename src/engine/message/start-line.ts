@@ -86,5 +86,7 @@ function parseStatusLine(text: string, at: number, lineEnd: number, end: number)
   // The space before an empty reason phrase is often left out.
   if (status < 100 || (follows !== 32 && at + 11 !== lineEnd)) return undefined;
   const reasonPhrase = at + 12 <= lineEnd ? text.slice(at + 12, lineEnd) : "";
+  // It is passed on, where a bare CR might be taken for a line end.
+  if (reasonPhrase.includes("\r")) return undefined;
   return { method: "", uri: "", target: undefined, status, reasonPhrase, end, problem: "", refusal: 0 };
 }

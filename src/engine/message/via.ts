@@ -1,6 +1,6 @@
 import { skipClass, skipSpace, TOKEN, trimmedEnd } from "./chars.ts";
-import { paramEnd, readParams, valueEnd } from "./params.ts";
-import { parseHostPort } from "./uri.ts";
+import { readParams, valueEnd } from "./params.ts";
+import { type HostPort, parseHostPort } from "./uri.ts";
 
 /** One Via value (RFC 3261 section 20.42). Absent text is "", an absent port 0. */
 export interface Via {
@@ -31,12 +31,17 @@ export function parseVia(line: string): Via | undefined {
   const protocolEnd = skipClass(text, protocolStart, text.length, TOKEN);
   const sentByStart = skipSpace(text, protocolEnd);
   if (protocolEnd === protocolStart || sentByStart === protocolEnd) return undefined;
-  const params = paramEnd(text, sentByStart);
+  const semicolon = text.indexOf(";", sentByStart);
+  const params = semicolon < 0 ? text.length : semicolon;
   const sentBy = parseSentBy(text.slice(sentByStart, trimmedEnd(text, sentByStart, params)));
   if (sentBy === undefined) return undefined;
-  const via = new ParsedVia(text.slice(protocolStart, protocolEnd).toUpperCase(), sentBy.host, sentBy.port, text);
+  const via = new ParsedVia(upperCase(text.slice(protocolStart, protocolEnd)), sentBy.host, sentBy.port, text);
   via.wellFormed = version2 && readParams(text, params, (name, value) => via.take(name, value));
   return via;
+}
+
+function upperCase(protocol: string): string {
+  return protocol === "UDP" || protocol === "TCP" ? protocol : protocol.toUpperCase();
 }
 
 /** Where the transport name stands behind `SIP / 2.0 /`, white space around the slashes minded; -1 when it does not. */
@@ -52,8 +57,10 @@ function transportStart(text: string): number {
 }
 
 /** `host : port` may hold white space around the colon (RFC 3261 section 25.1 COLON). */
-function parseSentBy(text: string) {
-  return parseHostPort(text.includes(" ") ? text.replace(/\s*:\s*/g, ":") : text);
+function parseSentBy(text: string): HostPort | undefined {
+  const colon = text.lastIndexOf(":");
+  if (colon < 0 || !text.includes(" ")) return parseHostPort(text);
+  return parseHostPort(`${text.slice(0, trimmedEnd(text, 0, colon))}:${text.slice(skipSpace(text, colon + 1))}`);
 }
 
 class ParsedVia implements Via {
