@@ -27,7 +27,7 @@ export interface WeirParts {
   readonly signalling?: Signalling;
 }
 
-/** After the last call: time for its last responses, and for peers that did not get them, before the sockets close. */
+/** Before the sockets close: time for the last BYEs and their answers, and for peers that have to repeat themselves. */
 const lingerMs: Ms = 500;
 
 /** A running Weir. */
@@ -42,6 +42,8 @@ export class Weir {
   readonly #signalling: Signalling;
   readonly #admin: AdminApi;
   #stopped: Promise<void> | undefined;
+  /** Ends the wait of a drain. */
+  #endDrain = (): void => {};
 
   constructor(config: WeirConfig, { log, clock = systemClock, random = Math.random, signalling }: WeirParts) {
     this.#config = config;
@@ -93,25 +95,26 @@ export class Weir {
   async drain(): Promise<void> {
     const { timeout } = this.#config.drain;
     this.#log.info({ calls: this.calls.active, timeout }, "draining");
-    const idle = this.calls.drain();
-    await Promise.race([idle, this.#after(timeout * 1_000)]);
-    if (this.calls.active > 0) {
-      this.#log.warn({ calls: this.calls.active }, "calls are still up at the end of the drain and are ended");
-      this.calls.endAll();
-    }
-    await this.#after(lingerMs);
+    await new Promise<void>((resolve) => {
+      this.#endDrain = resolve;
+      void this.calls.drain().then(resolve);
+      this.#clock.after(timeout * 1_000, resolve);
+    });
+    if (this.calls.active > 0) this.#log.warn({ calls: this.calls.active }, "calls are still up and are ended");
     await this.stop();
     this.#log.info("stopped");
   }
 
-  /** Ends calls that are up with BYE and stops at once, also during a drain. */
+  /** Ends calls that are up with BYE and stops, without waiting for anybody; also during a drain. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
+    this.#endDrain();
     return this.#stopped;
   }
 
   async #stop(): Promise<void> {
     this.calls.endAll();
+    if (this.calls.counters.received > 0) await this.#after(lingerMs);
     await Promise.all([this.#signalling.stop(), this.#admin.stop()]);
     this.agents.stop();
   }
