@@ -16,6 +16,8 @@ describeWithSipp("an attempt that fails", () => {
         second: {},
         alone: { "max-retry-after": 0 },
         silent: {},
+        "late-180": {},
+        "late-200": {},
         "rings-on": {},
         closed: {},
         "closed-alone": {},
@@ -26,13 +28,20 @@ describeWithSipp("an attempt that fails", () => {
         "100": ["first", "second"],
         "101": ["alone"],
         "110": ["silent", "second"],
+        "111": ["late-180", "second"],
+        "112": ["late-200", "second"],
         "120": ["rings-on", "second"],
         "130": ["closed", "second"],
         "131": ["closed-alone"],
         "140": ["refusing", "second"],
         "141": ["refusing-alone"],
       },
-      groups: { "110": { "first-response-timeout": 0.5 }, "120": { "ring-timeout": 1 } },
+      groups: {
+        "110": { "first-response-timeout": 0.5 },
+        "111": { "first-response-timeout": 0.5 },
+        "112": { "first-response-timeout": 0.5 },
+        "120": { "ring-timeout": 1 },
+      },
       t1: 100,
     });
   });
@@ -96,6 +105,17 @@ describeWithSipp("an attempt that fails", () => {
     expect(caller?.sent.filter((line) => line.startsWith("INVITE"))).toHaveLength(1);
     expect(received.length).toBeGreaterThan(0);
     expect(received.filter((line) => !line.startsWith("INVITE"))).toEqual([]);
+  });
+
+  it.each([
+    ["CANCEL to its late 180", "late-180", "uas-cancelled-before-180", "111"],
+    ["ACK and BYE to its late 200", "late-200", "uas-late-200", "112"],
+  ])("by silence is cleaned up at the agent given up: %s", async (_, hostname, scenario, number) => {
+    await callThrough(weir, {
+      number,
+      caller: ["uac-answer-and-bye", { holdMs: 100 }],
+      agents: { [hostname]: scenario, second: talks },
+    });
   });
 
   it("by silence after 100 is cancelled after ring-timeout and made again at the next agent", async () => {

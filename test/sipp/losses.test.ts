@@ -8,7 +8,12 @@ describeWithSipp("a call on a network that loses messages", () => {
 
   beforeAll(async () => {
     // 64 * T1, after which a missing ACK ends the call, is then 6.4 s.
-    weir = await Weir.start({ agents: { carrier: {} }, routes: { "100": ["carrier"] }, t1: 100 });
+    weir = await Weir.start({
+      // The one that does not answer its BYE is sent it again while the next test runs.
+      agents: { carrier: {}, mute: {} },
+      routes: { "100": ["carrier"], "200": ["mute"] },
+      t1: 100,
+    });
   });
   afterAll(() => weir?.stop());
 
@@ -34,6 +39,10 @@ describeWithSipp("a call on a network that loses messages", () => {
       caller: ["uac-answer-and-bye", { holdMs: 500 }],
       agents: { carrier: ["uas-lost-ack", { retransmissions: false }] },
     });
+  });
+
+  it("costs nothing when the agent does not answer the BYE", async () => {
+    await callThrough(weir, { number: "200", caller: "uac-answer-and-bye", agents: { mute: "uas-silent-to-bye" } });
   });
 
   it("is hung up on at both sides when the caller's ACK never comes", async () => {

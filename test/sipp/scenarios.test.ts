@@ -32,6 +32,7 @@ const pairs: readonly Pair[] = [
   })),
   { uac: "uac-refused", uas: "uas-183-then-503", options: { keys: { code: 503 } } },
   { uac: "uac-early-media-then-refused", uas: "uas-early-media-then-503" },
+  { uac: "uac-answer-and-bye", uas: "uas-late-200" },
   { uac: "uac-reinvite", uas: "uas-reinvited" },
   { uac: "uac-reinvite-refused", uas: "uas-refuse-reinvite" },
   { uac: "uac-reinvited", uas: "uas-reinvite" },

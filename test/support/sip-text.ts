@@ -74,6 +74,12 @@ export class RawCall {
     return assemble(`INVITE ${uri} SIP/2.0`, [...headers, contact], sdpOf(this.from.address));
   }
 
+  /** CANCEL of the INVITE: its branch, its CSeq number (RFC 3261 section 9.1). */
+  cancel(): string {
+    const uri = `sip:${this.number}@${this.to.address}:${this.to.port}`;
+    return assemble(`CANCEL ${uri} SIP/2.0`, this.#headers("CANCEL", 1, this.branch, ""), "");
+  }
+
   /** ACK of this final response: within the INVITE's transaction for a failure, of its own for a 2xx (RFC 3261 17.1.1.3, 13.2.2.4). */
   ack(final: SipText): string {
     const branch = final.status < 300 ? `z9hG4bK${token()}` : this.branch;
