@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { Command } from "commander";
+import { Command, InvalidArgumentError } from "commander";
 import { version } from "../operations/version.ts";
 import type { AdminOptions } from "./admin-client.ts";
 import { check } from "./check.ts";
@@ -9,6 +9,11 @@ const program = new Command("weir")
   .description("Load-aware SIP proxy for carrier trunks.")
   .version(version)
   .showHelpAfterError();
+
+function wholeNumber(text: string): number {
+  if (/^\d{1,6}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("Expected a whole number.");
+}
 
 const configOption = ["-c, --config <file>", "the configuration", defaultConfigFile] as const;
 const adminOption = ["-a, --admin <url>", "the admin API, where no configuration says it"] as const;
@@ -53,6 +58,17 @@ program
     await show(calls(options, new Date()));
   });
 
+program
+  .command("demo")
+  .description(
+    "run Weir with carriers and callers around it, on free ports of the loopback interface, and show what happens",
+  )
+  .option("-s, --seconds <number>", "end after so many seconds; 0 = at Ctrl-C", wholeNumber, 0)
+  .action(async (options: { seconds: number }) => {
+    const { demo } = await import("./demo.ts");
+    process.exit(await demo(options));
+  });
+
 async function show(text: Promise<string>): Promise<void> {
   try {
     console.log(await text);
@@ -63,5 +79,10 @@ async function show(text: Promise<string>): Promise<void> {
     process.exitCode = error.exitCode;
   }
 }
+
+// `weir calls | head`: a reader that has seen enough is no error.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+});
 
 await program.parseAsync();
