@@ -6,6 +6,8 @@ import { fileURLToPath } from "node:url";
 import { endChild, launch } from "./child.ts";
 
 const host = "127.0.0.1";
+/** SIPp's own default socket buffers hold some fifty messages: a burst would be lost before it is read. */
+const common = ["-i", host, "-nostdin", "-buff_size", "4194304"];
 const scenario = (name: string): string => fileURLToPath(new URL(`${name}.xml`, import.meta.url));
 
 export interface Load {
@@ -28,7 +30,7 @@ export interface LoadResult {
 
 /** Starts a SIPp that answers every call at once. Give it to `endChild` when done. */
 export function startCarrier(port: number): ChildProcess {
-  return launch("sipp", ["-sf", scenario("uas"), "-i", host, "-p", `${port}`, "-nostdin", "-aa"], { stdio: "ignore" });
+  return launch("sipp", ["-sf", scenario("uas"), "-p", `${port}`, "-aa", ...common], { stdio: "ignore" });
 }
 
 /** Places `calls` calls at a fixed rate, and reports once the last one has ended. */
@@ -37,7 +39,7 @@ export async function runLoad(load: Load): Promise<LoadResult> {
   const sipp = launch(
     "sipp",
     // biome-ignore format: one option a line hides the command
-    [`${host}:${load.port}`, "-sf", scenario("uac"), "-i", host, "-p", `${load.localPort}`, "-s", "15551000", "-nostdin",
+    [`${host}:${load.port}`, "-sf", scenario("uac"), "-p", `${load.localPort}`, "-s", "15551000", ...common,
       "-r", `${load.rate}`, "-m", `${load.calls}`, "-l", "100000", "-trace_stat", "-stf", statistics, "-fd", "1"],
     { stdio: "ignore" },
   );
