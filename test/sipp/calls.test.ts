@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { callThrough } from "../support/call-through.ts";
+import { freePort } from "../support/loopback.ts";
 import { describeWithSipp, Sipp } from "../support/sipp.ts";
 import { Weir } from "../support/weir.ts";
 
@@ -8,8 +9,9 @@ describeWithSipp("a call", () => {
 
   beforeAll(async () => {
     weir = await Weir.start({
-      agents: { carrier: {}, "tcp-carrier": { "transport-method": "TCP" } },
-      routes: { "100": ["carrier"], "200": ["tcp-carrier"] },
+      agents: { carrier: {}, "tcp-carrier": { "transport-method": "TCP" }, "ipv6-carrier": { "ip-address": "::1" } },
+      routes: { "100": ["carrier"], "200": ["tcp-carrier"], "300": ["ipv6-carrier"] },
+      ipv6: true,
     });
   });
   afterAll(() => weir?.stop());
@@ -74,6 +76,18 @@ describeWithSipp("a call", () => {
         agents: { [hostname]: [agent, { calls: 3, transport: outgoing === "TCP" ? "tcp" : "udp" }] },
       });
     }
+  });
+
+  it("comes over IPv6 and leaves over IPv4, and the other way round", async () => {
+    const local = { address: "::1", port: await freePort("::1") };
+    for (const transport of ["udp", "tcp"] as const) {
+      await callThrough(weir, {
+        number: "100",
+        caller: ["uac-wait-for-bye", { local, remote: weir.listen6, transport }],
+        agents: { carrier: "uas-send-bye" },
+      });
+    }
+    await callThrough(weir, { number: "300", caller: "uac-wait-for-bye", agents: { "ipv6-carrier": "uas-send-bye" } });
   });
 
   it("without a hop left is refused with 483", async () => {

@@ -27,7 +27,7 @@ export async function callThrough(weir: Weir, sides: Sides): Promise<Record<stri
       running.set(hostname, await Sipp.start(scenario, { ...options, local: weir.agent(hostname) }));
     }
     const [scenario, options] = apart(sides.caller);
-    const caller = { ...options, local: await weir.caller(), remote: weir.listen, service: sides.number };
+    const caller = { local: await weir.caller(), remote: weir.listen, ...options, service: sides.number };
     running.set("caller", await Sipp.start(scenario, caller));
     const ends = [...running].map(async ([who, sipp]) => [who, await sipp.succeeded()] as const);
     const results = Object.fromEntries(await Promise.all(ends));

@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { createServer } from "node:net";
+import { createServer, isIPv6 } from "node:net";
 
 /** A network of loopback addresses that (all but surely) no other test of this run uses: Linux answers on all of 127.0.0.0/8. */
 export class Loopback {
@@ -13,6 +13,10 @@ export class Loopback {
   }
 }
 
+/** `127.0.0.1:5060`, `[::1]:5060`. */
+export const hostPort = ({ address, port }: Endpoint): string =>
+  `${isIPv6(address) ? `[${address}]` : address}:${port}`;
+
 export interface Endpoint {
   readonly address: string;
   readonly port: number;
@@ -21,7 +25,7 @@ export interface Endpoint {
 /** A port above the ephemeral ones' lower end that is free for UDP and TCP on this address at this moment. */
 export async function freePort(address: string): Promise<number> {
   for (let attempt = 0; attempt < 20; attempt++) {
-    const udp = createSocket("udp4");
+    const udp = createSocket(isIPv6(address) ? "udp6" : "udp4");
     udp.bind(0, address);
     await once(udp, "listening");
     const { port } = udp.address();

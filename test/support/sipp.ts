@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { isIPv6 } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe } from "vitest";
 import { eventually } from "./eventually.ts";
-import type { Endpoint } from "./loopback.ts";
+import { type Endpoint, hostPort } from "./loopback.ts";
 
 const scenarios = fileURLToPath(new URL("../../sipp-scenarios/", import.meta.url));
 const installed = spawnSync("sipp", ["-v"]).error === undefined;
@@ -141,7 +142,7 @@ export class Sipp {
     if (o.remote) Object.assign(options, { "-r": o.rate ?? 20, "-s": o.service ?? "100" });
     const keys = Object.entries(o.keys ?? {}).flatMap(([key, value]) => ["-key", key, String(value)]);
     return [
-      ...(o.remote ? [`${o.remote.address}:${o.remote.port}`] : []),
+      ...(o.remote ? [hostPort(o.remote)] : []),
       ...Object.entries(options).flatMap(([name, value]) => [name, String(value)]),
       ...keys,
       ...(o.retransmissions === false ? ["-nr"] : []),
@@ -153,11 +154,14 @@ export class Sipp {
   async #listening(): Promise<void> {
     const { local, remote, transport } = this.#options;
     if (remote) return;
+    const table = `/proc/net/${transport === "tcp" ? "tcp" : "udp"}${isIPv6(local.address) ? "6" : ""}`;
+    // Address (four bytes of IPv4 are told; IPv6 is not looked at, as ::1 is all there is) and port in hexadecimal.
     const bytes = local.address.split(".").map((byte) => Number(byte).toString(16).padStart(2, "0"));
-    const wanted = `${bytes.reverse().join("")}:${local.port.toString(16).padStart(4, "0")}`.toUpperCase();
+    const host = isIPv6(local.address) ? "" : bytes.reverse().join("");
+    const wanted = `${host}:${local.port.toString(16).padStart(4, "0")} `.toUpperCase();
     await eventually(`${this.scenario} listening on ${local.address}:${local.port}`, async () => {
       if (this.#process.exitCode !== null) throw new Error(`${this.scenario} ended at once: ${this.#output}`);
-      return (await readFile(`/proc/net/${transport === "tcp" ? "tcp" : "udp"}`, "utf8")).includes(`: ${wanted} `);
+      return (await readFile(table, "utf8")).includes(wanted);
     });
   }
 

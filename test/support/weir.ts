@@ -5,19 +5,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { eventually } from "./eventually.ts";
-import { type Endpoint, freePort, Loopback } from "./loopback.ts";
+import { type Endpoint, freePort, hostPort, Loopback } from "./loopback.ts";
 
 const program = fileURLToPath(new URL("../../dist/cli/weir.js", import.meta.url));
 
 type Parameters = Readonly<Record<string, unknown>>;
 
 export interface WeirSetup {
-  /** Hostname → the agent's parameters beside its address. */
+  /** Hostname → the agent's parameters; without an ip-address it gets one of the test's own network. */
   readonly agents: Readonly<Record<string, Parameters>>;
   /** Called number or its beginning → agents, hunted in order. */
   readonly routes: Readonly<Record<string, readonly string[]>>;
   /** Group parameters of one route, by its number. */
   readonly groups?: Readonly<Record<string, Parameters>>;
+  /** Listens on ::1 as well. */
+  readonly ipv6?: true;
   /** Milliseconds; RFC 3261's 500 unless a test would have to wait for it. */
   readonly t1?: number;
   /** Further top-level sections of the configuration. */
@@ -45,6 +47,8 @@ const uncaught =
 /** The built program, running on a loopback network of its own with a configuration of its own. */
 export class Weir {
   readonly listen: Endpoint;
+  /** Where it listens on ::1, if it was asked to. */
+  readonly listen6: Endpoint;
   readonly #network: Loopback;
   readonly #agents: ReadonlyMap<string, Endpoint>;
   readonly #admin: string;
@@ -63,6 +67,7 @@ export class Weir {
   }) {
     this.#network = place.network;
     this.listen = place.listen;
+    this.listen6 = { address: "::1", port: place.listen.port };
     this.#agents = place.agents;
     this.#admin = place.admin;
     this.#directory = place.directory;
@@ -85,7 +90,7 @@ export class Weir {
     const admin = `${listen.address}:${await freePort(listen.address)}`;
     const agents = new Map<string, Endpoint>();
     for (const hostname of Object.keys(setup.agents)) {
-      const address = network.address(11 + agents.size);
+      const address = String(setup.agents[hostname]?.["ip-address"] ?? network.address(11 + agents.size));
       agents.set(hostname, { address, port: await freePort(address) });
     }
     const directory = await mkdtemp(join(tmpdir(), "weir-test-"));
@@ -230,7 +235,10 @@ function configuration(setup: WeirSetup, listen: Endpoint, agents: ReadonlyMap<s
   return {
     signalling: {
       engine: "embedded",
-      listen: [`udp://${listen.address}:${listen.port}`, `tcp://${listen.address}:${listen.port}`],
+      listen: [listen, ...(setup.ipv6 ? [{ address: "::1", port: listen.port }] : [])].flatMap((endpoint) => [
+        `udp://${hostPort(endpoint)}`,
+        `tcp://${hostPort(endpoint)}`,
+      ]),
       ...(setup.t1 === undefined ? {} : { timers: { t1: setup.t1 } }),
     },
     "session-agents": Object.entries(setup.agents).map(([hostname, parameters]) => ({
