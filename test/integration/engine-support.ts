@@ -1,6 +1,8 @@
 import dgram from "node:dgram";
+import type { EventEmitter } from "node:events";
 import type { AddressInfo } from "node:net";
 import Srf from "drachtio-srf";
+import { vi } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { Engine, type EngineOptions } from "../../src/engine/engine.ts";
 import { TcpLinkServer } from "../../src/engine/link/tcp-link.ts";
@@ -186,4 +188,129 @@ export async function tcpRig(options: Partial<EngineOptions> = {}): Promise<Rig 
     await engine.stop();
   };
   return { engine, srf, port, hostport, close, links };
+}
+
+/** What these tests use of drachtio-srf; its own typings leave out what raw calls need. */
+export interface AppRequest extends EventEmitter {
+  readonly method: string;
+  readonly uri: string;
+  readonly body: string;
+  readonly source: string;
+  readonly source_address: string;
+  readonly protocol: string;
+  readonly receivedOn: string;
+  readonly stackTxnId: string;
+  readonly stackDialogId: string;
+  get(name: string): string | undefined;
+  cancel(options: object, callback: (error: unknown, cancel?: AppRequest) => void): void;
+}
+
+export interface AppResponse {
+  readonly status: number;
+  readonly reason: string;
+  readonly body: string;
+  readonly source_address: string;
+  readonly source_port: number;
+  readonly stackDialogId: string;
+  get(name: string): string | undefined;
+  send(
+    status: number,
+    options?: object,
+    sent?: (error: unknown) => void,
+    acknowledged?: (ack: AppRequest) => void,
+  ): void;
+}
+
+export type Acknowledge = (options?: object, sent?: (error: unknown) => void) => void;
+
+interface AppSrf {
+  use(method: string, handler: (req: AppRequest, res: AppResponse) => void): void;
+  request(options: object, sent: (error: Error | null, req: AppRequest) => void): void;
+}
+
+/** Things that arrive, and those who wait for them. */
+class Arrivals<T> {
+  readonly #arrived: T[] = [];
+
+  push(item: T): void {
+    this.#arrived.push(item);
+  }
+
+  /** Takes the first one that fits, now or when it comes. */
+  async next(wanted: string, fits: (item: T) => boolean): Promise<T> {
+    const take = (): T => {
+      const [found] = this.#arrived.splice(
+        this.#arrived.findIndex((item) => fits(item)),
+        this.#arrived.some(fits) ? 1 : 0,
+      );
+      if (found === undefined) throw new Error(`no ${wanted}`);
+      return found;
+    };
+    return vi.waitFor(take, { timeout: 4_000, interval: 5 });
+  }
+
+  count(fits: (item: T) => boolean): number {
+    return this.#arrived.filter(fits).length;
+  }
+}
+
+/** A request the application sent, and what came back. */
+export class Sent {
+  readonly #answers = new Arrivals<{ res: AppResponse; ack: Acknowledge }>();
+
+  constructor(readonly req: AppRequest) {
+    req.on("response", (res: AppResponse, ack: Acknowledge) => this.#answers.push({ res, ack }));
+  }
+
+  next(status: number): Promise<{ res: AppResponse; ack: Acknowledge }> {
+    return this.#answers.next(String(status), ({ res }) => res.status === status);
+  }
+
+  count(status: number): number {
+    return this.#answers.count(({ res }) => res.status === status);
+  }
+}
+
+export interface Received {
+  readonly req: AppRequest;
+  readonly res: AppResponse;
+}
+
+/** An application on raw calls that does nothing by itself. */
+export class App {
+  readonly #srf: AppSrf;
+  readonly #requests = new Arrivals<Received>();
+
+  constructor(srf: Srf) {
+    this.#srf = srf as unknown as AppSrf;
+    const methods = "invite ack bye prack update info message options notify subscribe refer register publish";
+    for (const method of methods.split(" ")) this.#srf.use(method, (req, res) => this.#requests.push({ req, res }));
+  }
+
+  next(method: string): Promise<Received> {
+    return this.#requests.next(method, ({ req }) => req.method === method);
+  }
+
+  count(method: string): number {
+    return this.#requests.count(({ req }) => req.method === method);
+  }
+
+  /** Resolves when the engine has sent the request, rejects with its refusal. */
+  request(options: object): Promise<Sent> {
+    return new Promise((resolve, reject) =>
+      this.#srf.request(options, (error, req) => (error ? reject(error) : resolve(new Sent(req)))),
+    );
+  }
+
+  /** A request within a dialog. */
+  within(stackDialogId: string, method: string, options: object = {}): Promise<Sent> {
+    return this.request({ uri: "sip:placeholder", method, stackDialogId, ...options });
+  }
+
+  /** Resolves when the engine has sent the response, rejects with its refusal. */
+  respond({ res }: Received, status: number, options: object = {}): Promise<void> {
+    return new Promise((resolve, reject) =>
+      res.send(status, options, (error) => (error ? reject(new Error(String(error))) : resolve())),
+    );
+  }
 }

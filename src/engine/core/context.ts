@@ -7,6 +7,7 @@ import type { EngineDialogs } from "./engine-dialog.ts";
 import type { FrameWriter } from "./frame-writer.ts";
 import type { IncomingRequests } from "./incoming-request.ts";
 import type { OutgoingRequest } from "./outgoing-request.ts";
+import type { PlainRequest } from "./plain-request.ts";
 import type { WayOut } from "./way-out.ts";
 
 /** What the engine wants to tell its operator. */
@@ -29,6 +30,8 @@ export interface CoreContext {
   readonly incoming: IncomingRequests;
   /** Requests of applications without final response, by transaction id. */
   readonly outgoing: Map<string, OutgoingRequest>;
+  /** SUBSCRIBE and REFER requests under way, by the id of the dialog they may begin. */
+  readonly subscribing: Map<string, PlainRequest>;
   /** Request-URIs of the INVITEs under way whose Call-ID the engine made, by Call-ID: an INVITE with both has come round. */
   readonly ownInvites: Map<string, string>;
 }

@@ -58,6 +58,7 @@ export class Core implements TransactionUser, AppSessionUser {
       dialogs: new EngineDialogs(clock, timers),
       incoming: new IncomingRequests(),
       outgoing: new Map(),
+      subscribing: new Map(),
       ownInvites: new Map(),
     };
     this.#uas = new Uas(this.context);

@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import { takeRequest } from "../dialog/dialog.ts";
+import { dialogId, takeRequest } from "../dialog/dialog.ts";
 import type { SipMessage } from "../message/sip-message.ts";
 import type { ServerTransaction } from "../transaction/server-transaction.ts";
 import type { Flow } from "../transport/transport.ts";
@@ -23,7 +23,7 @@ export class InDialog {
 
   request(server: ServerTransaction): void {
     const { request } = server;
-    const dialog = this.#core.dialogs.ofRequest(request);
+    const dialog = this.#core.dialogs.ofRequest(request) ?? this.#subscription(request);
     if (dialog === undefined || !dialog.owner.here) {
       this.#core.counters.withoutDialog++;
       refuse(server, 481);
@@ -62,6 +62,12 @@ export class InDialog {
     const held = dialog.heldBye;
     dialog.heldBye = undefined;
     held?.();
+  }
+
+  /** The dialog that a NOTIFY begins because it overtook the answer to our SUBSCRIBE. */
+  #subscription(request: SipMessage): EngineDialog | undefined {
+    if (request.method !== "NOTIFY") return undefined;
+    return this.#core.subscribing.get(dialogId(request.callId, request.toTag))?.notified(request);
   }
 
   #invite(server: ServerTransaction, dialog: EngineDialog): void {

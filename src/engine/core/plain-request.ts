@@ -1,4 +1,4 @@
-import { confirm, refreshTarget, uacDialog } from "../dialog/dialog.ts";
+import { confirm, type Dialog, refreshTarget, uacDialog, uasDialog } from "../dialog/dialog.ts";
 import type { SipMessage } from "../message/sip-message.ts";
 import type { AppSession } from "./app-session.ts";
 import type { CoreContext } from "./context.ts";
@@ -11,10 +11,37 @@ export const subscribes = (method: string): boolean => method === "SUBSCRIBE" ||
 /** A request other than INVITE outside any dialog. */
 export class PlainRequest extends OutgoingRequest {
   readonly #requestUri: string;
+  readonly #cseq: number;
 
-  constructor(core: CoreContext, owner: AppSession, method: string, dialogId: string, requestUri: string) {
+  constructor(
+    core: CoreContext,
+    owner: AppSession,
+    method: string,
+    dialogId: string,
+    request: { readonly requestUri: string; readonly cseq: number },
+  ) {
     super(core, owner, method, dialogId);
-    this.#requestUri = requestUri;
+    this.#requestUri = request.requestUri;
+    this.#cseq = request.cseq;
+    if (subscribes(method)) core.subscribing.set(dialogId, this);
+  }
+
+  /** The first NOTIFY of the subscription, which may come before the response (RFC 6665 section 4.1.2.4), begins the dialog. */
+  notified(notify: SipMessage): EngineDialog | undefined {
+    const data: Dialog = {
+      ...uasDialog(notify, notify.toTag, 200),
+      id: this.dialogId,
+      role: "uac",
+      localSeq: this.#cseq,
+      // The engine's own tag makes it a dialog of ours, so no request in it came before this one.
+      remoteSeq: -1,
+    };
+    return this.core.dialogs.add(data, this.owner, true);
+  }
+
+  protected override end(): void {
+    super.end();
+    if (this.core.subscribing.get(this.dialogId) === this) this.core.subscribing.delete(this.dialogId);
   }
 
   protected take(response: SipMessage): boolean {

@@ -88,7 +88,7 @@ export class Uac {
     const outgoing =
       method === "INVITE"
         ? new NewInvite(this.#core, session, dialogId, requestUri, begun.callId)
-        : new PlainRequest(this.#core, session, method, dialogId, requestUri);
+        : new PlainRequest(this.#core, session, method, dialogId, { requestUri, cseq: begun.cseq });
     outgoing.accept(text);
     return { outgoing, text };
   }

@@ -83,11 +83,12 @@ export class Uas {
     this.reject(incoming, 487);
   }
 
-  /** Tells the application that nobody waits for its answer any more. */
-  tellCancelled(incoming: IncomingRequest, cancel: SipMessage): void {
+  /** Tells the application that nobody waits for its answer any more. Whatever `cause` is, it knows this as CANCEL. */
+  tellCancelled(incoming: IncomingRequest, cause: SipMessage): void {
+    const cancel = `CANCEL${appText(cause).slice(cause.method.length)}`;
     const dialogId = incoming.dialog?.id ?? "";
     const party = remoteParty(incoming.server.flow);
-    incoming.owner.deliver(this.#core.frames.inDialog(appText(cancel), party, incoming.id, dialogId));
+    incoming.owner.deliver(this.#core.frames.inDialog(cancel, party, incoming.id, dialogId));
   }
 
   /** An application's response. */
