@@ -34,8 +34,8 @@ export function agentMetrics(agents: Iterable<WatchedAgent>, watch: AgentWatch):
     name: `weir_agent_${name}`,
     help,
     labels: ["agent", ...labels],
-    *samples(): Iterable<Sample> {
-      for (const view of views()) {
+    *samples(scrape): Iterable<Sample> {
+      for (const view of views(scrape)) {
         for (const [more, value] of read(view)) yield { labels: { ...view.labels, ...more }, value };
       }
     },
@@ -99,16 +99,12 @@ function viewOf(watched: WatchedAgent): View {
   return { labels: { agent: agent.hostname }, agent, limits: limits.map(([name]) => name) };
 }
 
-/** The metrics of one scrape are collected one after the other without a pause: they share one look at the agents. */
-function oncePerScrape<T>(read: () => T): () => T {
-  let held: { readonly value: T } | undefined;
-  return () => {
-    if (!held) {
-      held = { value: read() };
-      queueMicrotask(() => {
-        held = undefined;
-      });
-    }
-    return held.value;
+/** What all metrics of a scrape look at. */
+function oncePerScrape<T>(read: () => T): (scrape: object) => T {
+  const held = new WeakMap<object, T>();
+  return (scrape) => {
+    const value = held.get(scrape) ?? read();
+    held.set(scrape, value);
+    return value;
   };
 }

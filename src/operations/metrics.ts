@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 
 /** One number of a metric and the labels it stands under. */
@@ -13,7 +14,8 @@ export interface MetricSource {
   readonly kind: "counter" | "gauge";
   readonly help: string;
   readonly labels?: readonly string[];
-  samples(): Iterable<Sample>;
+  /** `scrape` is the same object for all metrics of one scrape, for sharing what they have in common. */
+  samples(scrape: object): Iterable<Sample>;
 }
 
 /** A metric without labels. */
@@ -27,6 +29,7 @@ export const single = (kind: MetricSource["kind"], name: string, help: string, r
 /** Everything that GET /metrics shows. */
 export class Metrics {
   readonly #registry = new Registry();
+  #scrape: object = {};
 
   constructor(sources: readonly MetricSource[]) {
     collectDefaultMetrics({ register: this.#registry });
@@ -37,8 +40,16 @@ export class Metrics {
     return this.#registry.contentType;
   }
 
-  text(): Promise<string> {
-    return this.#registry.metrics();
+  /** One metric a turn of the event loop: with thousands of agents, calls must not wait for the whole page. */
+  async text(): Promise<string> {
+    const scrape = {};
+    const page: string[] = [];
+    for (const { name } of this.#registry.getMetricsAsArray()) {
+      this.#scrape = scrape;
+      page.push(await this.#registry.getSingleMetricAsString(name));
+      await turn();
+    }
+    return `${page.join("\n\n")}\n`;
   }
 
   #add({ kind, name, help, labels = [], samples }: MetricSource): void {
@@ -48,7 +59,7 @@ export class Metrics {
         ...common,
         collect: () => {
           counter.reset();
-          for (const sample of samples()) counter.inc(sample.labels, sample.value);
+          for (const sample of samples(this.#scrape)) counter.inc(sample.labels, sample.value);
         },
       });
     } else {
@@ -56,7 +67,7 @@ export class Metrics {
         ...common,
         collect: () => {
           gauge.reset();
-          for (const sample of samples()) gauge.set(sample.labels, sample.value);
+          for (const sample of samples(this.#scrape)) gauge.set(sample.labels, sample.value);
         },
       });
     }
