@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import type { Endpoint } from "../support/loopback.ts";
 import { RawUa } from "../support/raw-ua.ts";
-import { RawCall, responseTo, type SipText, token } from "../support/sip-text.ts";
+import { byeAfter, RawCall, responseTo, type SipText } from "../support/sip-text.ts";
 import { Weir } from "../support/weir.ts";
 
 /** Numbers from 0 to below `limit` (mulberry32): the same ones each run, though arrivals may take them in another order. */
@@ -70,7 +70,9 @@ class HastyAgent {
         else final(487, "Request Terminated");
         break;
       case "ACK":
-        if (this.up.has(id) && this.#roll(3) === 0) later(this.#roll(12), () => this.#hangUp(ua, message, from));
+        if (this.up.has(id) && this.#roll(3) === 0) {
+          later(this.#roll(12), () => this.up.delete(id) && ua.send(byeAfter(message, this.local, from), from));
+        }
         break;
       case "BYE":
         this.up.delete(id);
@@ -78,23 +80,6 @@ class HastyAgent {
         break;
     }
   };
-
-  /** BYE in the dialog of this ACK, from the agent's end. */
-  #hangUp(ua: RawUa, ack: SipText, to: Endpoint): void {
-    if (!this.up.delete(ack.header("Call-ID"))) return;
-    const { address, port } = this.local;
-    const lines = [
-      `BYE sip:weir@${to.address}:${to.port} SIP/2.0`,
-      `Via: SIP/2.0/UDP ${address}:${port};branch=z9hG4bK${token()};rport`,
-      "Max-Forwards: 70",
-      `From: ${ack.header("To")}`,
-      `To: ${ack.header("From")}`,
-      `Call-ID: ${ack.header("Call-ID")}`,
-      "CSeq: 1 BYE",
-      "Content-Length: 0",
-    ];
-    ua.send(`${lines.join("\r\n")}\r\n\r\n`, to);
-  }
 }
 
 describe("calls whose sides act at any moment", () => {

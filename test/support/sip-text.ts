@@ -124,3 +124,16 @@ export function responseTo(request: SipText, status: number, reason: string, loc
   const answers = request.method === "INVITE" && status >= 200 && status < 300;
   return assemble(`SIP/2.0 ${status} ${reason}`, headers, answers ? sdpOf(local.address) : "");
 }
+
+/** BYE of the agent at `local`, in the dialog of the ACK that it had from `peer`; its first request there. */
+export function byeAfter(ack: SipText, local: Endpoint, peer: Endpoint): string {
+  const headers = [
+    `Via: SIP/2.0/UDP ${local.address}:${local.port};branch=z9hG4bK${token()};rport`,
+    "Max-Forwards: 70",
+    `From: ${ack.header("To")}`,
+    `To: ${ack.header("From")}`,
+    `Call-ID: ${ack.header("Call-ID")}`,
+    "CSeq: 1 BYE",
+  ];
+  return assemble(`BYE sip:weir@${peer.address}:${peer.port} SIP/2.0`, headers, "");
+}

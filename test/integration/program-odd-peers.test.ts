@@ -1,0 +1,122 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { eventually } from "../support/eventually.ts";
+import { Holder } from "../support/held-call.ts";
+import { type Arrival, RawConnection, RawUa } from "../support/raw-ua.ts";
+import { byeAfter, RawCall, responseTo, SipText } from "../support/sip-text.ts";
+import { Weir } from "../support/weir.ts";
+
+describe("a peer that does what few do", () => {
+  let weir: Weir;
+  let agent: RawUa | undefined;
+
+  beforeAll(async () => {
+    weir = await Weir.start({ agents: { carrier: {} }, routes: { "100": ["carrier"] }, t1: 100 });
+  });
+  afterEach(async () => {
+    await weir.idle(20_000);
+    agent?.close();
+  });
+  afterAll(() => weir?.stop());
+
+  const reply = (ua: RawUa, { message, from }: Arrival, status: number, reason: string, tag?: string) => {
+    const text = responseTo(message, status, reason, ua.local);
+    ua.send(tag ? text.replace(/(^To:.*;tag=)\S+/m, `$1${tag}`) : text, from);
+  };
+  /** An agent that does this with an INVITE and answers all else with 200. */
+  const agentThat = async (invited: (arrival: Arrival, ua: RawUa) => void) => {
+    agent = await RawUa.open(weir.agent("carrier"), (arrival, ua) => {
+      const { method, status } = arrival.message;
+      if (status !== 0 || method === "ACK") return;
+      if (method === "INVITE") invited(arrival, ua);
+      else reply(ua, arrival, 200, "OK");
+    });
+    return agent;
+  };
+
+  it("answers twice with different tags: the second answer is acknowledged and hung up on (RFC 3261 13.2.2.4)", async () => {
+    const carrier = await agentThat((arrival, ua) => {
+      reply(ua, arrival, 200, "OK", "first");
+      reply(ua, arrival, 200, "OK", "second");
+    });
+    const caller = await Holder.at(weir);
+    expect((await caller.call("100")).status).toBe(200);
+    await carrier.receive("BYE to the second", (m) => m.method === "BYE" && m.header("To").endsWith("tag=second"));
+    await carrier.receive("ACK to the second", (m) => m.method === "ACK" && m.header("To").endsWith("tag=second"));
+    await carrier.receive("ACK to the first", (m) => m.method === "ACK" && m.header("To").endsWith("tag=first"));
+    expect(
+      carrier.received.filter(({ message: m }) => m.method === "BYE" && m.header("To").endsWith("tag=first")),
+    ).toEqual([]);
+    await weir.sessions("carrier", "outbound", 1);
+    await caller.close();
+  });
+
+  it("sends a body of 8 kB that is no text: it passes untouched", async () => {
+    const body = Array.from({ length: 8_192 }, (_, at) => String.fromCharCode((at * 7) % 256)).join("");
+    const carrier = await agentThat((arrival, ua) => reply(ua, arrival, 486, "Busy Here"));
+    const ua = await RawUa.open(await weir.caller());
+    const call = new RawCall(ua.local, weir.listen, "100");
+    const [head = ""] = call.invite().split("\r\n\r\n");
+    ua.send(`${head.replace(/Content-Length: \d+/, `Content-Length: ${body.length}`)}\r\n\r\n${body}`, weir.listen);
+    const final = await ua.final(call.callId);
+    ua.send(call.ack(final), weir.listen);
+    expect(final.status).toBe(486);
+    expect((await carrier.receive("the INVITE", (m) => m.method === "INVITE")).body === body).toBe(true);
+    ua.close();
+  });
+
+  it("sends its INVITE three times: that is one call", async () => {
+    const carrier = await agentThat((arrival, ua) => setTimeout(() => reply(ua, arrival, 486, "Busy Here"), 50));
+    const ua = await RawUa.open(await weir.caller());
+    const call = new RawCall(ua.local, weir.listen, "100");
+    for (let times = 0; times < 3; times++) ua.send(call.invite(), weir.listen);
+    ua.send(call.ack(await ua.final(call.callId)), weir.listen);
+    await weir.idle();
+    const branches = carrier.received
+      .filter(({ message }) => message.method === "INVITE")
+      .map(({ message }) => message.header("Via"));
+    expect(new Set(branches).size).toBe(1);
+    ua.close();
+  });
+
+  it("never acknowledges a refusal: it is sent again for a while, and costs no session meanwhile", async () => {
+    await agentThat((arrival, ua) => reply(ua, arrival, 486, "Busy Here"));
+    const ua = await RawUa.open(await weir.caller());
+    const call = new RawCall(ua.local, weir.listen, "100");
+    ua.send(call.invite(), weir.listen);
+    await ua.final(call.callId);
+    await weir.idle(2_000);
+    const refusals = () => ua.received.filter(({ message }) => message.status === 486).length;
+    await eventually("the refusal sent four times", () => refusals() >= 4);
+    ua.close();
+  });
+
+  it("closes its TCP connection while it rings: what the agent answers then is hung up on", async () => {
+    const carrier = await agentThat((arrival, ua) => {
+      reply(ua, arrival, 180, "Ringing");
+      setTimeout(() => reply(ua, arrival, 200, "OK"), 500);
+    });
+    const { address } = await weir.caller();
+    const connection = await RawConnection.open(weir.listen, address);
+    const call = new RawCall({ address, port: connection.localPort }, weir.listen, "100", "TCP");
+    connection.write(call.invite());
+    await eventually("ringing", () => connection.received.includes("SIP/2.0 180"));
+    connection.close();
+    await carrier.receive("BYE", (m) => m.method === "BYE", 20_000);
+  });
+
+  it("closes its TCP connection while the call is up: the agent's BYE still ends the call", async () => {
+    const carrier = await agentThat((arrival, ua) => reply(ua, arrival, 200, "OK"));
+    const { address } = await weir.caller();
+    const connection = await RawConnection.open(weir.listen, address);
+    const call = new RawCall({ address, port: connection.localPort }, weir.listen, "100", "TCP");
+    connection.write(call.invite());
+    await eventually("an answer", () => connection.received.includes("SIP/2.0 200"));
+    const answer = new SipText(connection.received.slice(connection.received.indexOf("SIP/2.0 200")));
+    connection.write(call.ack(answer));
+    const ack = await carrier.receive("ACK", (m) => m.method === "ACK");
+    connection.close();
+    await weir.sessions("carrier", "outbound", 1);
+    carrier.send(byeAfter(ack, carrier.local, weir.listen), weir.listen);
+    expect((await carrier.receive("an answer to BYE", (m) => m.method === "BYE" && m.status > 0)).status).toBe(200);
+  });
+});
