@@ -1,6 +1,6 @@
 import dgram from "node:dgram";
 import type { EventEmitter } from "node:events";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Server } from "node:net";
 import Srf from "drachtio-srf";
 import { vi } from "vitest";
 import { systemClock } from "../../src/clock.ts";
@@ -165,12 +165,16 @@ const connected = (srf: Srf): Promise<string> =>
   );
 
 /** An application in the engine's thread. */
-export async function virtualRig(link: VirtualLinkOptions = {}, options: Partial<EngineOptions> = {}): Promise<Rig> {
+export async function virtualRig(
+  link: VirtualLinkOptions = {},
+  options: Partial<EngineOptions> = {},
+): Promise<Rig & { readonly server: Server }> {
   const { engine, port } = await startEngine(options);
   const srf = new Srf();
   const up = connected(srf);
-  srf.listen({ server: createVirtualLink(engine, link), secret: "any" } as never);
-  return { engine, srf, port, hostport: await up, close: () => engine.stop() };
+  const server = createVirtualLink(engine, link);
+  srf.listen({ server, secret: "any" } as never);
+  return { engine, srf, port, server, hostport: await up, close: () => engine.stop() };
 }
 
 /** An application over TCP. */
@@ -183,7 +187,6 @@ export async function tcpRig(options: Partial<EngineOptions> = {}): Promise<Rig 
   srf.connect({ host: "127.0.0.1", port: links.port, secret: "s3cret", reconnect: { maxAttempts: 1 } } as never);
   const hostport = await up;
   const close = async (): Promise<void> => {
-    srf.disconnect();
     await links.stop();
     await engine.stop();
   };
