@@ -67,6 +67,16 @@ describe("a request", () => {
     expect(message.headerValues("contact")).toEqual([]);
   });
 
+  it("splits at commas only what is known to be a list", () => {
+    const message = parsed(
+      invite({ contact: "Date: Mon, 01 Jan\r\nX-A: 1, 2\r\nWWW-Authenticate: Digest a=1, b=2\r\nk: a, b" }),
+    );
+    expect(message.headerValues("date")).toEqual(["Mon, 01 Jan"]);
+    expect(message.headerValues("x-a")).toEqual(["1, 2"]);
+    expect(message.headerValues("www-authenticate")).toEqual(["Digest a=1, b=2"]);
+    expect(message.headerValues("supported")).toEqual(["a", "b"]);
+  });
+
   it("finds unknown headers whatever their case, and visits all in order", () => {
     const message = parsed(invite({ contact: "x-Trunk: 1\r\nX-TRUNK: 2\r\nk: timer" }));
     expect(message.header("x-trunk")).toBe("1");

@@ -32,7 +32,7 @@ for (let code = 0; code < 256; code++) {
 }
 
 /** Whether a character code belongs to the class. */
-export function isOf(charCode: number, charClass: number): boolean {
+function isOf(charCode: number, charClass: number): boolean {
   return ((classes[charCode] ?? 0) & charClass) !== 0;
 }
 

@@ -2,9 +2,9 @@ import { SPACE, skipClass, TOKEN, trimmedEnd } from "./chars.ts";
 import { CONTENT_LENGTH, codeAt, kindOf, UNKNOWN } from "./header-names.ts";
 
 /** Header lines kept of one message; further ones make it malformed. */
-export const MAX_HEADERS = 256;
+const MAX_HEADERS = 256;
 /** Characters of one header line, folds included; a longer one makes the message malformed. */
-export const MAX_HEADER_LINE = 8_192;
+const MAX_HEADER_LINE = 8_192;
 
 /** What one pass over the header lines found. Numbers are offsets into the text. */
 export interface HeaderIndex {

@@ -1,5 +1,5 @@
 /** How many values a header field may have in one message (RFC 3261 table 2 and section 7.3.1). */
-export type HeaderKind =
+type HeaderKind =
   /** One line, one value: a second line is an error where it would decide something. */
   | "single"
   /** A comma-separated list, possibly over several lines. */
@@ -99,7 +99,6 @@ export const TO = 2;
 export const CALL_ID = 3;
 export const CSEQ = 4;
 export const MAX_FORWARDS = 5;
-export const CONTACT = 6;
 export const CONTENT_LENGTH = 7;
 /** The code of every header the table does not know. */
 export const UNKNOWN = -1;
@@ -128,15 +127,9 @@ export function wireNameOf(code: number): string {
   return wireNames[code] ?? "";
 }
 
+/** Of an unknown header (`UNKNOWN`) nothing is known, so its commas separate nothing. */
 export function kindOf(code: number): HeaderKind {
   return kinds[code] ?? "lines";
-}
-
-/** "v" and "VIA" → "via"; an unknown name only becomes lower-case. */
-export function canonicalLowerName(name: string): string {
-  const lower = name.toLowerCase();
-  const code = codeOf(lower);
-  return code === UNKNOWN ? lower : lowerNameOf(code);
 }
 
 /** "call-id" and "i" → "Call-ID"; an unknown name gets a capital after every dash ("x-trunk" → "X-Trunk"). */

@@ -59,7 +59,7 @@ export function paramIn(text: string, name: string): string | undefined {
 }
 
 /** Where the parameter (or what stands before the first one) that starts at `at` ends: at a semicolon outside quotes. */
-export function paramEnd(text: string, at: number): number {
+function paramEnd(text: string, at: number): number {
   for (; at < text.length; at++) {
     const c = text.charCodeAt(at);
     if (c === SEMICOLON) return at;

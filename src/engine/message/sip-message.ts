@@ -6,6 +6,7 @@ import {
   codeOf,
   equalsIgnoringCase,
   FROM,
+  kindOf,
   lowerNameOf,
   MAX_FORWARDS,
   TO,
@@ -163,9 +164,13 @@ export class SipMessage {
     return values;
   }
 
-  /** Every value of a list header in order, split at the commas outside quotes and angle brackets. */
+  /**
+   * Every value in order. Those of a list header are split at the commas outside quotes and angle brackets; in other headers,
+   * unknown ones too, commas separate nothing (RFC 3261 section 7.3.1).
+   */
   headerValues(name: string): string[] {
     const lines = this.headers(name);
+    if (kindOf(codeOf(name)) !== "list") return lines;
     if (lines.length === 1 && lines[0] !== "" && !lines[0]?.includes(",")) return lines;
     return lines.flatMap(splitValues);
   }

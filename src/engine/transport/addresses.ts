@@ -18,7 +18,7 @@ export function isWildcard(address: string): boolean {
   return address === "0.0.0.0" || normalAddress(address) === "::";
 }
 
-export function isLoopback(address: string): boolean {
+function isLoopback(address: string): boolean {
   return address.startsWith("127.") || normalAddress(address) === "::1";
 }
 

@@ -9,11 +9,15 @@ import { type Frame, StreamFramer } from "./stream-framer.ts";
 import type { FailureListener, Flow, Target } from "./transport.ts";
 import type { Turn, Writer } from "./turn.ts";
 
-export interface ConnectionDeps {
+/** What connections and their listeners work with. */
+export interface StreamDeps {
   readonly turn: Turn;
   readonly clock: Clock;
   readonly counters: TransportCounters;
   readonly limits: TransportLimits;
+}
+
+interface ConnectionDeps extends StreamDeps {
   /** The connection is gone; called once. */
   readonly closed: (connection: TcpConnection) => void;
 }

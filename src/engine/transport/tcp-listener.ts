@@ -1,32 +1,21 @@
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
-import type { Clock } from "../../clock.ts";
 import { familyOf, isWildcard, normalAddress, sourceAddress } from "./addresses.ts";
-import type { TransportCounters } from "./counters.ts";
-import type { TransportLimits } from "./limits.ts";
-import { TcpConnection } from "./tcp-connection.ts";
+import { type StreamDeps, TcpConnection } from "./tcp-connection.ts";
 import type { Target } from "./transport.ts";
-import type { Turn } from "./turn.ts";
-
-export interface TcpListenerDeps {
-  readonly turn: Turn;
-  readonly clock: Clock;
-  readonly counters: TransportCounters;
-  readonly limits: TransportLimits;
-}
 
 /** One TCP address that is listened on, and the connections from and to it. */
 export class TcpListener implements Target {
   readonly protocol = "tcp";
   readonly address: string;
   readonly #server: Server;
-  readonly #deps: TcpListenerDeps;
+  readonly #deps: StreamDeps;
   /** By the peer's address and port; of two with the same peer (crossing connects) the younger. */
   readonly #connections = new Map<string, TcpConnection>();
   readonly #accepted = new Map<string, number>();
   #port: number;
 
-  constructor(target: Target, deps: TcpListenerDeps) {
+  constructor(target: Target, deps: StreamDeps) {
     this.address = target.address;
     this.#port = target.port;
     this.#deps = deps;

@@ -17,7 +17,7 @@ export interface TransportsOptions {
 }
 
 /** RFC 3261 section 19.1.2: the port of UDP and TCP when none is given. */
-export const DEFAULT_PORT = 5060;
+const DEFAULT_PORT = 5060;
 
 /** All listening addresses and the flows from them. RFC 3261 section 18. */
 export class Transports {
