@@ -63,7 +63,7 @@ export class SessionAgent {
     this.#meters = new Meters(params, clock.now());
     this.#retryAfter = new RetryAfterHold(params);
     this.#facts = {
-      admin: adminOf(params),
+      admin: params.state,
       constraints: new Constraints(params, this.#meters, this.#retryAfter),
       meters: this.#meters,
       health: new HealthKeeper(params, clock, (now) => this.#shown.refresh(now)),
@@ -195,7 +195,7 @@ export class SessionAgent {
     this.#retryAfter.configure(params, now);
     this.#facts.constraints = new Constraints(params, this.#meters, this.#retryAfter);
     this.#facts.health.configure(params, now);
-    if (params.state !== before.state) this.setAdmin(adminOf(params));
+    if (params.state !== before.state) this.setAdmin(params.state);
     this.#shown.refresh(now);
     if (pingKeys.some((key) => params[key] !== before[key])) this.#pings?.start();
   }
@@ -229,5 +229,3 @@ export class SessionAgent {
     return exceeded.length === 0 ? undefined : { admitted: false, state: letter, exceeded };
   }
 }
-
-const adminOf = (params: AgentParams): AdminState => params.state;

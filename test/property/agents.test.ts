@@ -232,7 +232,7 @@ describe("a session agent, step by step beside a plain model of SEMANTICS", () =
         for (const each of story) pair.run(each);
         pair.end();
       }),
-      { numRuns: Number(process.env.RUNS ?? 250) },
+      { numRuns: 250 },
     );
 
   it("in health: is refused by the same limits, shows the same letter, announces each change once", () => {

@@ -227,6 +227,19 @@ describe("SEMANTICS 3, min-asr and min-seizures", () => {
     expect(bench.agent.letter).toBe("I");
   });
 
+  it("an answer that came during the hold gives no credit once it is over", () => {
+    const poor = { "min-asr": 20, "min-seizures": 1, "sustain-rate-window": 60, "time-to-resume": 1 };
+    const bench = new AgentBench({ ...poor, "max-sessions": 6 });
+    const leases = [bench.session(), bench.session()];
+    // Another limit holds the agent when the ratio's own hold ends.
+    for (let i = 0; i < 4; i++) leases.push(bench.session("inbound"));
+    leases[0]?.answered();
+    bench.clock.advance(1_000);
+    for (const lease of leases) lease?.release("bye");
+    expect(bench.admitted(5)).toBe(2);
+    expect(bench.story).toEqual(["I>C min-asr", "C>I max-sessions", "I>C min-asr"]);
+  });
+
   it("a good window before gives no credit to a window without an answer", () => {
     const bench = new AgentBench(params);
     answered(bench, 40);
