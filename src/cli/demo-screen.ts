@@ -41,6 +41,6 @@ export class Screen {
   close(lines: readonly string[]): void {
     const restore = this.#open ? normalScreen : "";
     this.#open = false;
-    this.#terminal.write(`${restore}${lines.join("\n")}\n`);
+    this.#terminal.write(restore + lines.map((line) => `${line}\n`).join(""));
   }
 }
