@@ -28,7 +28,7 @@ export class ShownState {
   #letter: StateLetter;
   #since: Ms;
   #reason: StateReason = "start";
-  /** The limit that makes, or last made, the agent show C. */
+  /** The limit that holds the agent at C, or was the last to. */
   #heldBy: LimitName | undefined;
   /** When time alone may next change the letter: Infinity, or a timer is set for it. */
   #turnsAt = Number.POSITIVE_INFINITY;
@@ -82,6 +82,7 @@ export class ShownState {
   /** To be called whenever one of the facts may have changed. */
   refresh(now: Ms): void {
     const letter = this.letterAt(now);
+    if (letter === "C") this.#heldBy = this.#facts.constraints.firstFull(now)?.name;
     if (letter !== this.#letter) this.#change(letter, now);
     if (letter === "I" || letter === "C") this.#watch(now);
     this.#spare = letter === "I" ? this.#facts.constraints.spare(now) : 0;
@@ -138,7 +139,6 @@ export class ShownState {
   #why(from: StateLetter, to: StateLetter, now: Ms): Pick<StateChange, "reason" | "limit" | "value" | "maximum"> {
     const { admin, health, constraints } = this.#facts;
     if (to === "D") return { reason: admin };
-    if (to === "C") this.#heldBy = constraints.firstFull(now)?.name;
     if (this.#heldBy && (to === "C" || (to === "I" && from === "C"))) {
       const { limit, value, maximum } = constraints.measure(this.#heldBy, now);
       return { reason: limit, limit, value, maximum };

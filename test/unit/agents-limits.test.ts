@@ -229,15 +229,15 @@ describe("SEMANTICS 3, min-asr and min-seizures", () => {
 
   it("an answer that came during the hold gives no credit once it is over", () => {
     const poor = { "min-asr": 20, "min-seizures": 1, "sustain-rate-window": 60, "time-to-resume": 1 };
-    const bench = new AgentBench({ ...poor, "max-sessions": 6 });
+    const bench = new AgentBench({ ...poor, "max-burst-rate": 9 });
     const leases = [bench.session(), bench.session()];
-    // Another limit holds the agent when the ratio's own hold ends.
-    for (let i = 0; i < 4; i++) leases.push(bench.session("inbound"));
+    // Another limit, named before it, holds the agent as long.
+    for (let i = 0; i < 7; i++) leases.push(bench.session("inbound"));
     leases[0]?.answered();
     bench.clock.advance(1_000);
     for (const lease of leases) lease?.release("bye");
     expect(bench.admitted(5)).toBe(2);
-    expect(bench.story).toEqual(["I>C min-asr", "C>I max-sessions", "I>C min-asr"]);
+    expect(bench.story).toEqual(["I>C min-asr", "C>I max-burst-rate", "I>C min-asr"]);
   });
 
   it("a good window before gives no credit to a window without an answer", () => {
