@@ -1,7 +1,7 @@
 import { unjoined } from "./challenges.ts";
 import { DrachtioResponse, textOf } from "./incoming.ts";
 import type { Exchange, ExchangeUser, Headers, Outcome, OutgoingRequest, RefusalCause } from "./port.ts";
-import type { RawAck, RawRequest, RawResponse, RawSrf } from "./raw-srf.ts";
+import { type RawAck, type RawRequest, type RawResponse, type RawSrf, unlogged } from "./raw-srf.ts";
 
 /** What an exchange needs around it. */
 export interface ExchangeHost {
@@ -26,7 +26,7 @@ export class DrachtioExchange implements Exchange {
   }
 
   send({ method, uri, dialogId, headers, body }: OutgoingRequest): void {
-    const options = { method, uri: uri || "sip:placeholder", headers: unjoined(headers), body };
+    const options = { method, uri: uri || "sip:placeholder", headers: unjoined(headers), body, ...unlogged };
     try {
       this.#host.srf.request(dialogId === "" ? options : { ...options, stackDialogId: dialogId }, (error, request) =>
         this.#host.guard(() => this.#sent(error, request)),

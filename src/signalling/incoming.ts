@@ -1,6 +1,6 @@
 import { unjoined } from "./challenges.ts";
 import type { Headers, IncomingRequest, IncomingResponse, Message, Reply, ReplyListener, Source } from "./port.ts";
-import type { RawAck, RawMessage, RawRequest, RawResponse } from "./raw-srf.ts";
+import { type RawAck, type RawMessage, type RawRequest, type RawResponse, unlogged } from "./raw-srf.ts";
 
 /** drachtio-srf cuts a body at its first empty line when the message has no Content-Length. */
 export function bodyOf(message: RawMessage): string {
@@ -55,6 +55,7 @@ export class DrachtioRequest implements IncomingRequest {
     msg.reason = reply.reason;
     msg.headers = { ...this.#identity, ...unjoined(reply.headers) };
     msg.body = reply.body;
+    msg.toJSON = unlogged.toJSON;
     if (reply.status >= 200) this.#response.finished = true;
     const callback = listener && ((error: unknown) => listener(error ? textOf(error) : undefined));
     agent.sendResponse(this.#response, {}, callback);

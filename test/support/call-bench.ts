@@ -106,12 +106,12 @@ export class CallBench {
 
   /** A request within the caller's dialog, from the caller. */
   fromCaller(method: string, options: Partial<Omit<FakeRequest, "method">> = {}): FakeRequest {
-    return this.#within("in-1;from-tag=theirs", method, options);
+    return this.within("in-1;from-tag=theirs", method, options);
   }
 
   /** A request within the agent's dialog, from the agent. */
   fromAgent(method: string, options: Partial<Omit<FakeRequest, "method">> = {}): FakeRequest {
-    return this.#within(this.signalling.last("INVITE").dialogId, method, options);
+    return this.within(this.signalling.last("INVITE").dialogId, method, options);
   }
 
   ackFromCaller(body = ""): void {
@@ -132,7 +132,8 @@ export class CallBench {
     return { caller, agent };
   }
 
-  #within(dialogId: string, method: string, options: Partial<Omit<FakeRequest, "method">>): FakeRequest {
+  /** A request within a dialog, or "" where the engine names none. */
+  within(dialogId: string, method: string, options: Partial<Omit<FakeRequest, "method">> = {}): FakeRequest {
     const request = new FakeRequest(method, { ...options, dialogId });
     this.calls.request(request);
     return request;

@@ -1,0 +1,143 @@
+import { describe, expect, it } from "vitest";
+import { answer, CallBench } from "../support/call-bench.ts";
+import { FakeRequest } from "../support/fake-signalling.ts";
+
+const fromAgentA = { source: { protocol: "udp", address: "127.0.0.11", port: 5060 } };
+
+describe("a caller is told (SEMANTICS section 7)", () => {
+  it("404 No Routes Found when no policy matches", () => {
+    const bench = new CallBench({ noRoute: true });
+    expect(bench.invite().replies).toMatchObject([{ status: 404, reason: "No Routes Found" }]);
+    expect(bench.calls.active).toBe(0);
+  });
+
+  it("503 when every candidate is out of service", () => {
+    const bench = new CallBench();
+    for (const name of ["a", "b"]) bench.agent(name).setAdmin("disabled");
+    const { last } = bench.invite();
+    expect(last).toMatchObject({ status: 503, reason: "Service Unavailable" });
+    expect(last?.headers).not.toHaveProperty("retry-after");
+  });
+
+  it("503 with a Retry-After within the range when all candidates are at a limit", () => {
+    const bench = new CallBench({ agents: [{ "max-outbound-sessions": 1 }] });
+    bench.talk();
+    expect(bench.invite({ headers: { "call-id": "in-2" } }).last).toMatchObject({
+      status: 503,
+      headers: { "retry-after": "4" },
+    });
+    expect(bench.sessions).toEqual([1]);
+  });
+
+  it("503 with Retry-After when it is an agent at its inbound limit", () => {
+    const bench = new CallBench({ agents: [{ "max-inbound-sessions": 1 }, {}] });
+    bench.agent("a").setAdmin("disabled");
+    const first = bench.invite(fromAgentA);
+    bench.signalling.last("INVITE").respond(200, { body: answer });
+    expect(first.statuses).toEqual([200]);
+    expect(bench.agent("a").inboundActive).toBe(1);
+    const second = bench.invite({ ...fromAgentA, headers: { "call-id": "in-2" } });
+    expect(second.last).toMatchObject({ status: 503, headers: { "retry-after": "4" } });
+    expect(bench.calls.counters.refused).toEqual({ "recv-sa-exc-constraints": 1 });
+    bench.fromCaller("BYE");
+    expect(bench.agent("a").inboundActive).toBe(0);
+  });
+
+  it("403 when its realm takes agents alone", () => {
+    const bench = new CallBench({ realm: { allow: "agents" } });
+    expect(bench.invite().statuses).toEqual([403]);
+    expect(bench.invite({ ...fromAgentA, headers: { "call-id": "in-2" } }).statuses).toEqual([]);
+  });
+
+  it("483 when it may make no further hop, and nobody's place is taken", () => {
+    const bench = new CallBench();
+    expect(bench.invite({ headers: { "max-forwards": "0" } }).statuses).toEqual([483]);
+    expect(bench.sessions).toEqual([0, 0]);
+  });
+
+  it("400 when the INVITE cannot be passed on as it is", () => {
+    const bench = new CallBench();
+    const caller = bench.invite();
+    bench.signalling.last("INVITE").end({ kind: "refused", cause: "bad-request", detail: "missing content-type" });
+    expect(caller.statuses).toEqual([400]);
+    expect(bench.signalling.all("INVITE")).toHaveLength(1);
+  });
+});
+
+describe("while draining", () => {
+  it("new calls get 503 with Retry-After, calls that are up go on, and the drain ends with the last", async () => {
+    const bench = new CallBench();
+    bench.talk();
+    let drained = false;
+    const drain = bench.calls.drain().then(() => {
+      drained = true;
+    });
+    expect(bench.invite({ headers: { "call-id": "in-2" } }).last).toMatchObject({
+      status: 503,
+      headers: { "retry-after": "4" },
+    });
+    bench.fromCaller("INFO");
+    expect(bench.signalling.all("INFO")).toHaveLength(1);
+    await Promise.resolve();
+    expect(drained).toBe(false);
+    bench.fromCaller("BYE");
+    await drain;
+    expect(drained).toBe(true);
+  });
+
+  it("is over at once without calls", async () => {
+    await expect(new CallBench().calls.drain()).resolves.toBeUndefined();
+  });
+
+  it("the deadline hangs up on both sides, and refuses callers not yet answered", () => {
+    const bench = new CallBench();
+    bench.talk();
+    const ringing = bench.invite({ headers: { "call-id": "in-2" } });
+    bench.signalling.last("INVITE").respond(180);
+    bench.calls.endAll();
+    expect(bench.signalling.all("BYE")).toHaveLength(2);
+    expect(ringing.statuses).toEqual([180, 503]);
+    expect(bench.signalling.last("INVITE").cancelled).toEqual({});
+    bench.signalling.last("INVITE").respond(487);
+    expect(bench.calls.active).toBe(0);
+    expect(bench.sessions).toEqual([0, 0]);
+  });
+});
+
+describe("a request outside any call", () => {
+  const ask = (method: string, bench = new CallBench(), to = "<sip:x@y>") => {
+    const request = new FakeRequest(method, { headers: { to } });
+    bench.calls.request(request);
+    return request.last;
+  };
+
+  it("OPTIONS is answered with what we take", () => {
+    expect(ask("OPTIONS")).toMatchObject({ status: 200, headers: { accept: "application/sdp" } });
+    expect(ask("OPTIONS")?.headers.allow).toContain("INVITE");
+  });
+
+  it("OPTIONS while draining is 503", () => {
+    const bench = new CallBench();
+    bench.calls.drain();
+    expect(ask("OPTIONS", bench)).toMatchObject({ status: 503 });
+  });
+
+  it.each([
+    ["REGISTER", 405],
+    ["MESSAGE", 405],
+    ["SUBSCRIBE", 405],
+    ["PUBLISH", 405],
+    ["FOO", 501],
+    ["BYE", 481],
+    ["UPDATE", 481],
+    ["PRACK", 481],
+  ])("%s gets %i", (method, status) => {
+    expect(ask(method)?.status).toBe(status);
+    if (status === 405) expect(ask(method)?.headers).toHaveProperty("allow");
+  });
+
+  it("with a To tag that is unknown gets 481", () => {
+    expect(ask("INFO", new CallBench(), "<sip:x@y>;tag=1")?.status).toBe(481);
+    expect(ask("INVITE", new CallBench(), "<sip:x@y>;tag=1")?.status).toBe(481);
+  });
+});
