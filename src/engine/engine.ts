@@ -22,7 +22,7 @@ export interface EngineOptions {
 export class Engine implements LinkHost {
   readonly #transports: Transports;
   readonly #core: Core;
-  readonly #links = new Set<AppLink>();
+  readonly #peers = new Map<AppLink, AppPeer>();
 
   constructor({ listen, timers, clock, log, resolve = systemResolver }: EngineOptions) {
     this.#transports = new Transports(
@@ -45,7 +45,10 @@ export class Engine implements LinkHost {
 
   /** Applications are disconnected, their calls ended, and the sockets closed. */
   async stop(): Promise<void> {
-    for (const link of [...this.#links]) link.close();
+    for (const [link, peer] of [...this.#peers]) {
+      link.close();
+      peer.closed();
+    }
     await this.#transports.stop();
   }
 
@@ -56,14 +59,15 @@ export class Engine implements LinkHost {
 
   attach(link: AppLink): AppPeer {
     const session = this.#core.attach(link);
-    this.#links.add(link);
-    return {
+    const peer: AppPeer = {
       receive: (payload) => session.receive(payload),
       closed: () => {
-        this.#links.delete(link);
+        this.#peers.delete(link);
         session.closed();
       },
     };
+    this.#peers.set(link, peer);
+    return peer;
   }
 
   appStage(stage: () => void): void {

@@ -1,0 +1,77 @@
+import { Command, InvalidArgumentError } from "commander";
+import { systemClock } from "../clock.ts";
+import { formatListenAddress, parseHostPort, parseListenAddress } from "../config/addresses.ts";
+import type { ListenAddress } from "../config/config.ts";
+import { Engine } from "../engine/engine.ts";
+import { TcpLinkServer } from "../engine/link/tcp-link.ts";
+import { defaultTimers } from "../engine/transaction/timers.ts";
+import { createLog } from "../operations/log.ts";
+import { explain } from "./configuration.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { onShutdown } from "./shutdown-signals.ts";
+
+interface EngineCommandOptions {
+  readonly listen: readonly ListenAddress[];
+  readonly admin: { readonly address: string; readonly port: number };
+  readonly secret: string;
+}
+
+/** `weir engine`: the SIP engine alone, for applications on drachtio-srf that connect to it over TCP. The exit status. */
+export async function engine({ listen, admin, secret }: EngineCommandOptions): Promise<number> {
+  const log = createLog({ level: "info", format: "json" });
+  const running = new Engine({ listen, timers: defaultTimers, clock: systemClock, log });
+  const links = new TcpLinkServer(running, { host: admin.address, port: admin.port, secret });
+  const ended = new Promise<void>((resolve) => {
+    onShutdown({ first: () => resolve(), again: () => process.exit(1) });
+  });
+  try {
+    await running.start();
+    await links.start();
+  } catch (error) {
+    console.error(explain(error));
+    await running.stop();
+    return exitCodes.system;
+  }
+  log.info({ sip: running.listening.map(formatListenAddress), applications: links.port }, "engine up");
+  await ended;
+  await links.stop();
+  await running.stop();
+  return 0;
+}
+
+/** Every `--listen` adds one; the default stands only where there is none. */
+function addListen(text: string, before: readonly ListenAddress[] | undefined): readonly ListenAddress[] {
+  const address = parseListenAddress(text);
+  if (!address) throw new InvalidArgumentError("Expected udp://ADDRESS:PORT or tcp://ADDRESS:PORT.");
+  return [...(before ?? []), address];
+}
+
+function readAdmin(text: string) {
+  const address = parseHostPort(text);
+  if (!address) throw new InvalidArgumentError("Expected ADDRESS:PORT.");
+  return address;
+}
+
+const defaultListen: readonly ListenAddress[] = [
+  { protocol: "udp", address: "127.0.0.1", port: 5_060 },
+  { protocol: "tcp", address: "127.0.0.1", port: 5_060 },
+];
+
+export const engineCommand = new Command("engine")
+  .description("run the SIP engine alone, for applications on drachtio-srf (srf.connect)")
+  .option(
+    "-l, --listen <address>",
+    "where SIP is spoken; may be repeated (default: UDP and TCP 127.0.0.1:5060)",
+    addListen,
+  )
+  .option("-a, --admin <address>", "where applications connect", readAdmin, { address: "127.0.0.1", port: 9_022 })
+  .option("-s, --secret <secret>", "what applications must know", "cymru")
+  .action(
+    async ({
+      listen = defaultListen,
+      admin,
+      secret,
+    }: Partial<EngineCommandOptions> & Omit<EngineCommandOptions, "listen">) => {
+      process.exit(await engine({ listen, admin, secret }));
+    },
+  );
