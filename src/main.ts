@@ -61,12 +61,9 @@ export class Weir {
     const router = new Router(routing, this.agents);
     const parts = { signalling: this.#signalling, agents: this.agents, router, clock, random, log };
     this.calls = new CallManager(config, parts);
-    const metrics = new Metrics([
-      ...agentMetrics(this.agents, watch),
-      ...callMetrics(this.calls),
-      ...engineMetrics(() => this.#signalling.engineCounters),
-      watch.metric,
-    ]);
+    const metrics = new Metrics([...agentMetrics(this.agents, watch), ...callMetrics(this.calls), watch.metric], () =>
+      engineMetrics(() => this.#signalling.engineCounters),
+    );
     const views = {
       agents: this.agents,
       groups: () => groupViews(router.groups),

@@ -4,6 +4,7 @@ import { version } from "../operations/version.ts";
 import type { AdminOptions } from "./admin-client.ts";
 import { check } from "./check.ts";
 import { defaultConfigFile } from "./configuration.ts";
+import { engineCommand } from "./engine.ts";
 
 const program = new Command("weir")
   .description("Load-aware SIP proxy for carrier trunks.")
@@ -68,6 +69,8 @@ program
     const { demo } = await import("./demo.ts");
     process.exit(await demo(options));
   });
+
+program.addCommand(engineCommand);
 
 async function show(text: Promise<string>): Promise<void> {
   try {

@@ -6,7 +6,7 @@ const gauges = new Set(["connections", "watchedPeers"]);
 /**
  * The embedded engine's counters as metrics: those of its part `transports` named `messagesIn` are
  * `weir_engine_transports_messages_in_total`. A map of counters has its keys as the label `reason`.
- * Which counters there are is looked up once, their values at every scrape.
+ * Empty while there are none: an engine in another thread first has to tell of them.
  */
 export function engineMetrics(counters: () => object | undefined): MetricSource[] {
   return Object.entries(counters() ?? {}).flatMap(([part, counts]: [string, object]) =>

@@ -29,10 +29,13 @@ export const single = (kind: MetricSource["kind"], name: string, help: string, r
 /** Everything that GET /metrics shows. */
 export class Metrics {
   readonly #registry = new Registry();
+  readonly #late: () => readonly MetricSource[];
   #scrape: object = {};
 
-  constructor(sources: readonly MetricSource[]) {
+  /** `late`: sources that may become known only while the program runs; each is taken once, by its name. */
+  constructor(sources: readonly MetricSource[], late: () => readonly MetricSource[] = () => []) {
     collectDefaultMetrics({ register: this.#registry });
+    this.#late = late;
     for (const source of sources) this.#add(source);
   }
 
@@ -42,6 +45,7 @@ export class Metrics {
 
   /** One metric a turn of the event loop: with thousands of agents, calls must not wait for the whole page. */
   async text(): Promise<string> {
+    for (const source of this.#late()) if (!this.#registry.getSingleMetric(source.name)) this.#add(source);
     const scrape = {};
     const page: string[] = [];
     for (const { name } of this.#registry.getMetricsAsArray()) {

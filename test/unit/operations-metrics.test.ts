@@ -168,4 +168,14 @@ describe("the metrics of calls and engine", () => {
       expect(text.split("\n")).toContain(line);
     }
   });
+
+  it("are there as soon as an engine in another thread has told of its counters", async () => {
+    let counters = {};
+    const metrics = new Metrics([], () => engineMetrics(() => counters));
+    expect(await metrics.text()).not.toContain("weir_engine");
+    counters = { core: { loops: 1 } };
+    expect(await metrics.text()).toMatch(/^weir_engine_core_loops_total 1$/m);
+    counters = { core: { loops: 2 } };
+    expect(await metrics.text()).toMatch(/^weir_engine_core_loops_total 2$/m);
+  });
 });
