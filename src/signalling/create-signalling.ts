@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.ts";
 import type { SignallingConfig } from "../config/config.ts";
-import { DrachtioSignalling, type SignallingLog } from "./drachtio-signalling.ts";
+import { DrachtioSignalling, type EngineLink, type SignallingLog } from "./drachtio-signalling.ts";
 import { EmbeddedLink } from "./embedded-link.ts";
 import { ExternalLink } from "./external-link.ts";
 import type { Signalling } from "./port.ts";
@@ -10,8 +10,14 @@ export interface SignallingDeps {
   readonly log: SignallingLog;
 }
 
-/** Signalling on the engine that the configuration names; the same adapter drives either. */
-export function createSignalling(config: SignallingConfig, { clock, log }: SignallingDeps): Signalling {
-  const link = config.engine === "drachtio" ? new ExternalLink(config.drachtio) : new EmbeddedLink(config, clock, log);
-  return new DrachtioSignalling(link, log);
+/** Signalling on the engine that the configuration names; the same adapter drives each. */
+export function createSignalling(config: SignallingConfig, deps: SignallingDeps): Signalling {
+  return new DrachtioSignalling(linkTo(config, deps), deps.log);
+}
+
+function linkTo(config: SignallingConfig, { clock, log }: SignallingDeps): EngineLink {
+  if (config.engine === "drachtio") return new ExternalLink(config.drachtio);
+  return config.thread === "worker"
+    ? EmbeddedLink.inWorkerThread(config, log)
+    : EmbeddedLink.inThisThread(config, clock, log);
 }

@@ -1,18 +1,39 @@
 import { once } from "node:events";
+import type { Server } from "node:net";
 import type { Clock } from "../clock.ts";
 import type { SignallingConfig } from "../config/config.ts";
 import { Engine } from "../engine/engine.ts";
 import { createVirtualLink } from "../engine/link/virtual-link.ts";
+import { WorkerEngine } from "../engine/worker-engine.ts";
 import type { EngineLink, SignallingLog } from "./drachtio-signalling.ts";
 import type { RawSrf } from "./raw-srf.ts";
 
-/** The engine in this thread, linked without a socket. */
+interface EmbeddedEngine {
+  readonly counters: object;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** The engine in this process, linked without a socket. */
 export class EmbeddedLink implements EngineLink {
   readonly showsTrying = true;
-  readonly #engine: Engine;
+  readonly #engine: EmbeddedEngine;
+  readonly #server: Server;
 
-  constructor({ listen, timers }: SignallingConfig, clock: Clock, log: SignallingLog) {
-    this.#engine = new Engine({ listen, timers, clock, log });
+  constructor(engine: EmbeddedEngine, server: Server) {
+    this.#engine = engine;
+    this.#server = server;
+  }
+
+  static inThisThread({ listen, timers }: SignallingConfig, clock: Clock, log: SignallingLog): EmbeddedLink {
+    const engine = new Engine({ listen, timers, clock, log });
+    return new EmbeddedLink(engine, createVirtualLink(engine));
+  }
+
+  /** `program`: the thread's, where it is not the built one. */
+  static inWorkerThread({ listen, timers }: SignallingConfig, log: SignallingLog, program?: URL): EmbeddedLink {
+    const engine = new WorkerEngine({ listen, timers, log, ...(program && { program }) });
+    return new EmbeddedLink(engine, engine.server);
   }
 
   get counters(): object {
@@ -21,7 +42,7 @@ export class EmbeddedLink implements EngineLink {
 
   async attach(srf: RawSrf): Promise<void> {
     const linked = once(srf, "connect");
-    srf.listen({ server: createVirtualLink(this.#engine), secret: "embedded" });
+    srf.listen({ server: this.#server, secret: "embedded" });
     await linked;
     // Only now: a request that comes before there is an application would be refused.
     await this.#engine.start();
