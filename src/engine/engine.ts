@@ -71,7 +71,7 @@ export class Engine implements LinkHost {
   }
 
   appStage(stage: () => void): void {
-    setImmediate(stage);
+    this.#transports.stage(stage);
   }
 
   /** What is alive now, and what has been done since the start. */

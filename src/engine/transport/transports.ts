@@ -114,6 +114,11 @@ export class Transports {
     return isListening(this.#listeners, host, port === 0 ? DEFAULT_PORT : port);
   }
 
+  /** Runs `job` after the messages of this turn and before what they send is written: the application's place. */
+  stage(job: () => void): void {
+    this.#turn.stage(job);
+  }
+
   /** Writes now what handlers have sent in the turn that is running. */
   flush(): void {
     this.#turn.flush();

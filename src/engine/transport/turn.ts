@@ -14,13 +14,14 @@ interface Departure {
 
 /**
  * The three stages of a turn of the event loop: socket callbacks only put messages in; one `setImmediate` hands them all to
- * the handlers; what those send is written afterwards. Handlers never run inside a socket's callback: with the whole
+ * the handlers, and then to the application; what those send is written afterwards. Handlers never run inside a socket's callback: with the whole
  * application behind them that costs a third of a call's CPU (the system calls then find cold caches).
  */
 export class Turn {
   readonly #handlers: TransportHandlers;
   readonly #counters: TransportCounters;
   #inbox: (() => void)[] = [];
+  #stages: (() => void)[] = [];
   #outbox: Departure[] = [];
   #scheduled = false;
   #running = false;
@@ -47,9 +48,13 @@ export class Turn {
   /** Runs `job` in the next turn, in order with the messages: the failure of a path, say. */
   defer(job: () => void): void {
     this.#inbox.push(job);
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    setImmediate(() => this.#run());
+    this.#schedule();
+  }
+
+  /** Runs `job` once the messages of this turn are handled; asked for from within such a job, in the next turn. */
+  stage(job: () => void): void {
+    this.#stages.push(job);
+    this.#schedule();
   }
 
   /** Writes now, or at the end of the turn that is running. */
@@ -66,20 +71,32 @@ export class Turn {
     for (const { writer, text } of outbox) this.#write(writer, text);
   }
 
-  #run(): void {
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(this.#run);
+  }
+
+  readonly #run = (): void => {
+    this.#running = true;
     const inbox = this.#inbox;
     this.#inbox = [];
+    for (const job of inbox) this.#do(job);
+    const stages = this.#stages;
+    this.#stages = [];
     this.#scheduled = false;
-    this.#running = true;
-    for (const job of inbox) {
-      try {
-        job();
-      } catch (error) {
-        this.defect(error);
-      }
-    }
+    if (this.#inbox.length > 0) this.#schedule();
+    for (const job of stages) this.#do(job);
     this.#running = false;
     this.flush();
+  };
+
+  #do(job: () => void): void {
+    try {
+      job();
+    } catch (error) {
+      this.defect(error);
+    }
   }
 
   /** Runs `job` once what has arrived so far is handled and answered. */
