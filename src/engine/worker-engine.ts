@@ -13,7 +13,7 @@ export interface WorkerEngineOptions {
   /** RFC 3261 table 4, milliseconds. */
   readonly timers: TimerValues;
   readonly log: EngineLog;
-  readonly fullEcho?: boolean;
+  readonly wholeMessages?: boolean;
   readonly reportTrying?: boolean;
   /** The thread's program, where it is not the built one. */
   readonly program?: URL;
@@ -36,8 +36,15 @@ export class WorkerEngine {
   #counters: object = {};
   #started: { resolve(): void; reject(error: Error): void } | undefined = undefined;
 
-  constructor({ listen, timers, log, fullEcho = false, reportTrying = true, program = built }: WorkerEngineOptions) {
-    const workerData: WorkerSettings = { listen, timers, fullEcho, reportTrying };
+  constructor({
+    listen,
+    timers,
+    log,
+    wholeMessages = false,
+    reportTrying = true,
+    program = built,
+  }: WorkerEngineOptions) {
+    const workerData: WorkerSettings = { listen, timers, wholeMessages, reportTrying };
     this.#worker = new Worker(program, { workerData });
     this.#exited = new Promise((resolve) => this.#worker.once("exit", () => resolve()));
     this.#log = log;

@@ -24,7 +24,7 @@ function run(port: MessagePort, settings: WorkerSettings): void {
   );
   const link: AppLink = {
     peer: "application in another thread",
-    fullEcho: settings.fullEcho,
+    wholeMessages: settings.wholeMessages,
     reportTrying: settings.reportTrying,
     routesEverything: true,
     secret: undefined,

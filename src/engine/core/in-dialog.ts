@@ -57,7 +57,7 @@ export class InDialog {
     const dialog = dialogs.ofRequest(request);
     // Anything else is a repetition, or acknowledges nothing.
     if (dialog === undefined || !dialogs.answers.acknowledge(dialog.id, request.cseq)) return;
-    const text = appText(request);
+    const text = appText(request, dialog.owner.link.wholeMessages);
     dialog.owner.deliver(frames.inDialog(text, remoteParty(flow), dialog.ackTxnId || linkId(), dialog.id));
     const held = dialog.heldBye;
     dialog.heldBye = undefined;
@@ -122,9 +122,14 @@ export class InDialog {
     const incoming = new IncomingRequest(server, owner, dialog);
     this.#uas.expectAnswer(incoming);
     const { frames } = this.#core;
-    const frame = frames.inDialog(appText(server.request), remoteParty(server.flow), incoming.id, dialog.id);
+    const frame = frames.inDialog(
+      appText(server.request, owner.link.wholeMessages),
+      remoteParty(server.flow),
+      incoming.id,
+      dialog.id,
+    );
     // Promises of an application with Dialog objects must see the dialog before anything in it.
-    owner.deliver(frame, owner.link.fullEcho);
+    owner.deliver(frame, owner.link.wholeMessages);
     return incoming;
   }
 }

@@ -55,7 +55,8 @@ export abstract class OutgoingRequest implements ClientTransactionUser {
 
   response(response: SipMessage, flow: Flow): void {
     if (response.status >= 200) this.end();
-    if (this.take(response, flow)) this.#tell(appText(response), response.text.length, remoteParty(flow));
+    if (this.take(response, flow))
+      this.#tell(appText(response, this.owner.link.wholeMessages), response.text.length, remoteParty(flow));
   }
 
   timeout(): void {

@@ -153,7 +153,7 @@ export class Uac {
   }
 
   #sent(app: AppMessage, session: AppSession, txnId: string, text: string, flow: Flow): void {
-    const echo = session.link.fullEcho ? text : shortEcho(text);
+    const echo = session.link.wholeMessages ? text : shortEcho(text);
     session.deliver(this.#core.frames.requestSent(app.frameId, echo, localParty(flow), txnId));
   }
 

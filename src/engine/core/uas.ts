@@ -51,7 +51,14 @@ export class Uas {
     this.expectAnswer(incoming);
     const { localAddress, localPort } = server.flow;
     const party = remoteParty(server.flow);
-    session.deliver(this.#core.frames.request(appText(request), party, incoming.id, `${localAddress}|${localPort}`));
+    session.deliver(
+      this.#core.frames.request(
+        appText(request, session.link.wholeMessages),
+        party,
+        incoming.id,
+        `${localAddress}|${localPort}`,
+      ),
+    );
   }
 
   /** Keeps a request that is being given to its application, and answers it if that does not. */
@@ -85,7 +92,7 @@ export class Uas {
 
   /** Tells the application that nobody waits for its answer any more. Whatever `cause` is, it knows this as CANCEL. */
   tellCancelled(incoming: IncomingRequest, cause: SipMessage): void {
-    const cancel = `CANCEL${appText(cause).slice(cause.method.length)}`;
+    const cancel = `CANCEL${appText(cause, incoming.owner.link.wholeMessages).slice(cause.method.length)}`;
     const dialogId = incoming.dialog?.id ?? "";
     const party = remoteParty(incoming.server.flow);
     incoming.owner.deliver(this.#core.frames.inDialog(cancel, party, incoming.id, dialogId));
@@ -114,7 +121,7 @@ export class Uas {
     const dialogId = this.#dialogIdOf(incoming, status);
     const reliable = isReliable(message, incoming) ? this.#reliable(incoming) : undefined;
     const text = responseText(incoming, message, reliable?.nextRseq);
-    const echo = session.link.fullEcho ? text : shortEcho(message, reliable);
+    const echo = session.link.wholeMessages ? text : shortEcho(message, reliable);
     if (reliable) reliable.send(text, status);
     else if (!server.respond(text, status)) {
       this.#finished(incoming, status);

@@ -6,8 +6,11 @@
 export interface AppLink {
   /** Who is at the other end, for logs. */
   readonly peer: string;
-  /** Echo messages whole. Otherwise an echoed request is start line, Call-ID, CSeq and From, which is all a raw application reads. */
-  readonly fullEcho: boolean;
+  /**
+   * Show messages whole, and echo them whole: what Dialog objects need. Otherwise Via, Route and Record-Route stay out, and an
+   * echoed request is start line, From, To, Call-ID and CSeq, which is all an application on raw calls reads.
+   */
+  readonly wholeMessages: boolean;
   /** Pass 100 responses to INVITE to the application (drachtio-server does not). */
   readonly reportTrying: boolean;
   /** The application never registers routes (drachtio-srf in listen mode): every method goes to it. */

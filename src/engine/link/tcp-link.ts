@@ -15,7 +15,7 @@ export interface TcpLinkOptions {
 }
 
 class TcpLink implements AppLink {
-  readonly fullEcho = true;
+  readonly wholeMessages = true;
   readonly reportTrying = false;
   readonly routesEverything = false;
   readonly peer: string;

@@ -65,7 +65,7 @@ export class VirtualSocket extends Socket {
         this.#waiting.push(...payloads.slice(index));
         return;
       }
-      this.emit("data", Buffer.from(`${Buffer.byteLength(payload)}#${payload}`));
+      this.emit("data", utf8Frame(payload));
     }
   }
 
@@ -91,6 +91,20 @@ export class VirtualSocket extends Socket {
       this.deliver(waiting);
     });
   }
+}
+
+const prefixLength = 9;
+
+/**
+ * The frame as drachtio-srf reads it. The length is written with leading zeros, so that it has its place before the text is
+ * encoded: measuring first would take as long as encoding.
+ */
+function utf8Frame(payload: string): Buffer {
+  // A character of latin1 text takes two bytes at most.
+  const frame = Buffer.allocUnsafe(prefixLength + payload.length * 2);
+  const length = frame.write(payload, prefixLength, "utf8");
+  frame.write(`${String(length).padStart(prefixLength - 1, "0")}#`, 0, "latin1");
+  return frame.subarray(0, prefixLength + length);
 }
 
 /** The `net.Server` given to `srf.listen({ server })`: it never listens, and has one connection, the virtual socket. */
@@ -132,8 +146,8 @@ export class VirtualServer extends Server {
 }
 
 export interface VirtualLinkOptions {
-  /** Echo messages whole: needed by createUAC, createUAS and Dialog objects. Default false. */
-  readonly fullEcho?: boolean;
+  /** As `AppLink.wholeMessages`: needed by createUAC, createUAS and Dialog objects. Default false. */
+  readonly wholeMessages?: boolean;
   /** Pass 100 responses to INVITE up. Default true. */
   readonly reportTrying?: boolean;
 }
@@ -142,13 +156,13 @@ class VirtualLink implements AppLink {
   readonly peer = "in-process application";
   readonly routesEverything = true;
   readonly secret = undefined;
-  readonly fullEcho: boolean;
+  readonly wholeMessages: boolean;
   readonly reportTrying: boolean;
   readonly #queue: FrameQueue;
   readonly server: VirtualServer;
 
   constructor(host: LinkHost, options: VirtualLinkOptions) {
-    this.fullEcho = options.fullEcho ?? false;
+    this.wholeMessages = options.wholeMessages ?? false;
     this.reportTrying = options.reportTrying ?? true;
     const session: AppPeer = host.attach(this);
     this.server = new VirtualServer(

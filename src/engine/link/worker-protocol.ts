@@ -5,7 +5,7 @@ import type { Target } from "../transport/transport.ts";
 export interface WorkerSettings {
   readonly listen: readonly Target[];
   readonly timers: TimerValues;
-  readonly fullEcho: boolean;
+  readonly wholeMessages: boolean;
   readonly reportTrying: boolean;
 }
 
