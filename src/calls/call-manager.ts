@@ -9,6 +9,7 @@ import {
   dialogIdOf,
   type IncomingAck,
   type IncomingRequest,
+  type Reply,
   type Signalling,
   type SignallingUser,
 } from "../signalling/port.ts";
@@ -122,7 +123,7 @@ export class CallManager implements SignallingUser, CallHost {
     const call = this.#byDialog.get(dialogId);
     if (call) call.request(call.sideOf(dialogId), request);
     else if (tagOf(request.headers.to) !== "") request.respond(this.replies.for("no-dialog"));
-    else request.respond(replyOutOfDialog(request, this.#draining, this.replies));
+    else request.respond(this.#replyOutOfDialog(request));
   }
 
   ack(ack: IncomingAck): void {
@@ -171,6 +172,15 @@ export class CallManager implements SignallingUser, CallHost {
     this.#logEnd(call, end, status);
     if (this.#calls.size > 0) return;
     for (const idle of this.#whenIdle.splice(0)) idle();
+  }
+
+  #replyOutOfDialog(request: IncomingRequest): Reply {
+    const realm = this.#realms.of(request.receivedOn);
+    const agent = this.#agents.bySource(request.source.address, request.source.port, realm.identifier);
+    if (!agent && realm.allow === "agents") return this.replies.for("unknown-source");
+    // Whatever an agent asks is a sign of life: no ping is due (SEMANTICS.md section 4.3).
+    agent?.touch();
+    return replyOutOfDialog(request, this.#draining, this.replies);
   }
 
   /** The place of a caller that is an agent itself; or why the INVITE is refused before it is routed. */

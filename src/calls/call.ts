@@ -175,7 +175,9 @@ export class Call implements AttemptOwner, RelayHost {
   }
 
   ack(side: Side, ack: IncomingAck): void {
-    if (!this.#relay.ack(side, ack) && side === "caller") this.#step("ack", { ack });
+    if (this.#relay.ack(side, ack) || side === "agent") return;
+    this.#step("ack", { ack });
+    this.#relay.proceed();
   }
 
   /** The engine has hung up on one side by itself. */

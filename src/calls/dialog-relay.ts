@@ -23,6 +23,8 @@ const otherSide = (side: Side): Side => (side === "caller" ? "agent" : "caller")
 export class DialogRelay implements InviteHost {
   readonly #host: RelayHost;
   #invite: RelayedInvite | undefined;
+  /** Waits until the INVITE before it is acknowledged (RFC 3261 section 14.1). */
+  #waiting: RelayedInvite | undefined;
 
   constructor(host: RelayHost) {
     this.#host = host;
@@ -40,7 +42,7 @@ export class DialogRelay implements InviteHost {
   request(side: Side, request: IncomingRequest): void {
     const dialogId = this.#host.dialogOf(otherSide(side));
     if (dialogId === "") request.respond(this.replies.for("no-dialog"));
-    else if (request.method === "INVITE") this.#relayInvite(side, request, dialogId);
+    else if (request.method === "INVITE") this.#relayInvite(side, request);
     else this.#relay(request, dialogId);
   }
 
@@ -51,14 +53,26 @@ export class DialogRelay implements InviteHost {
     return true;
   }
 
+  /** An INVITE was acknowledged: the one that waits may go. */
+  proceed(): void {
+    if (!this.#waiting || this.#invite || !this.#host.confirmed) return;
+    this.#invite = this.#waiting;
+    this.#waiting = undefined;
+    this.#invite.send(this.#host.dialogOf(otherSide(this.#invite.from)));
+  }
+
   abandon(): void {
     this.#invite?.abandon();
+    this.#waiting?.abandon();
     this.#invite = undefined;
+    this.#waiting = undefined;
   }
 
   inviteOver(invite: RelayedInvite, status: number): void {
+    if (this.#waiting === invite) this.#waiting = undefined;
     if (this.#invite === invite) this.#invite = undefined;
     this.#checkDialog("INVITE", status);
+    this.proceed();
   }
 
   #relay(request: IncomingRequest, dialogId: string): void {
@@ -68,13 +82,15 @@ export class DialogRelay implements InviteHost {
     this.signalling.send({ method, uri: "", dialogId, headers, body }, user);
   }
 
-  #relayInvite(side: Side, request: IncomingRequest, dialogId: string): void {
-    if (this.#invite?.from === side) request.respond(this.replies.for("overlapping"));
-    // Glare, or the first INVITE is not acknowledged yet (RFC 3261 section 14).
-    else if (this.#invite || !this.#host.confirmed) request.respond(this.replies.for("request-pending"));
+  #relayInvite(side: Side, request: IncomingRequest): void {
+    const current = this.#invite;
+    if (current?.from === side) request.respond(this.replies.for("overlapping"));
+    // Glare (RFC 3261 section 14.2).
+    else if (this.#waiting || current?.answered === false) request.respond(this.replies.for("request-pending"));
     else {
-      this.#invite = new RelayedInvite(this, side, request);
-      this.#invite.send(dialogId);
+      // The other side's ACK may still be on its way here: sent before this request, and overtaken by it.
+      this.#waiting = new RelayedInvite(this, side, request);
+      this.proceed();
     }
   }
 

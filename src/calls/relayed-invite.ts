@@ -39,6 +39,11 @@ export class RelayedInvite implements ExchangeUser {
     request.onCancel = (cancel) => this.#cancel(cancel);
   }
 
+  /** Only the ACK is missing. */
+  get answered(): boolean {
+    return this.#answered;
+  }
+
   send(dialogId: string): void {
     const headers = relayedRequestHeaders(this.#request.headers);
     const { body } = this.#request;

@@ -136,6 +136,15 @@ describe("a request outside any call", () => {
     if (status === 405) expect(ask(method)?.headers).toHaveProperty("allow");
   });
 
+  it("from a stranger gets 403 where only agents are taken, and from an agent is a sign of its life", () => {
+    const bench = new CallBench({ realm: { allow: "agents" } });
+    expect(ask("OPTIONS", bench)?.status).toBe(403);
+    const request = new FakeRequest("OPTIONS", fromAgentA);
+    bench.calls.request(request);
+    expect(request.statuses).toEqual([200]);
+    expect(bench.agent("a").lastActivity).toBe(bench.clock.now());
+  });
+
   it("with a To tag that is unknown gets 481", () => {
     expect(ask("INFO", new CallBench(), "<sip:x@y>;tag=1")?.status).toBe(481);
     expect(ask("INVITE", new CallBench(), "<sip:x@y>;tag=1")?.status).toBe(481);

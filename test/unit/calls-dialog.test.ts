@@ -129,27 +129,51 @@ describe("a re-INVITE", () => {
     expect(bench.signalling.last("INVITE").request.dialogId).toBe(callerDialog);
   });
 
-  it("before the first INVITE is acknowledged gets 491; a second of the same side 500 with Retry-After", () => {
+  it("that overtakes the caller's ACK waits for it", () => {
     const bench = new CallBench();
     bench.invite();
     const agent = bench.signalling.last("INVITE");
     agent.respond(200, { body: answer });
-    expect(bench.within(agent.dialogId, "INVITE", { body: offer }).statuses).toEqual([491]);
+    const early = bench.within(agent.dialogId, "INVITE", { body: offer });
+    expect(bench.signalling.all("INVITE")).toHaveLength(1);
+    expect(bench.within(agent.dialogId, "INVITE").statuses).toEqual([491]);
     bench.ackFromCaller();
+    expect(bench.signalling.last("INVITE").request.dialogId).toBe(callerDialog);
+    bench.signalling.last("INVITE").respond(200, { body: answer });
+    expect(early.statuses).toEqual([200]);
+  });
+
+  it("that waits is answered when the call ends, or cancelled without a trace", () => {
+    const bench = new CallBench();
+    bench.invite();
+    const agent = bench.signalling.last("INVITE");
+    agent.respond(200, { body: answer });
+    bench.within(agent.dialogId, "INVITE", { body: offer }).onCancel?.({});
+    const second = bench.within(agent.dialogId, "INVITE", { body: offer });
+    expect(second.statuses).toEqual([]);
+    bench.fromCaller("BYE");
+    expect(second.statuses).toEqual([487]);
+    expect(bench.signalling.all("INVITE")).toHaveLength(1);
+  });
+
+  it("is the only one of its side: 500 with Retry-After to a second", () => {
+    const bench = new CallBench();
+    bench.talk();
     bench.fromCaller("INVITE", { body: offer });
     const second = bench.fromCaller("INVITE", { body: offer });
     expect(second.statuses).toEqual([500]);
     expect(second.last?.headers["retry-after"]).toBe("4");
   });
 
-  it("is free again only after the caller's ACK", () => {
+  it("of the other side waits for the ACK of the one before", () => {
     const bench = new CallBench();
     const { agent } = bench.talk();
     bench.fromCaller("INVITE", { body: offer });
     bench.signalling.last("INVITE").respond(200, { body: answer });
-    expect(bench.within(agent.dialogId, "INVITE", { body: offer }).statuses).toEqual([491]);
+    bench.within(agent.dialogId, "INVITE", { body: offer });
+    expect(bench.signalling.all("INVITE")).toHaveLength(2);
     bench.ackFromCaller();
-    expect(bench.within(agent.dialogId, "INVITE", { body: offer }).statuses).toEqual([]);
+    expect(bench.signalling.last("INVITE").request.dialogId).toBe(callerDialog);
   });
 
   it("is cancelled on the other leg too; a 2xx that crosses is acknowledged", () => {
