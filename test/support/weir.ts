@@ -146,9 +146,10 @@ export class Weir {
     return list(JSON.parse((await this.get("/v1/calls")).text), "calls");
   }
 
-  /** The sum of a metric over all its series; 0 when it has none. */
+  /** The sum of a metric over all its series; 0 as long as it has none. */
   async metric(name: string): Promise<number> {
     const { text } = await this.get("/metrics");
+    if (!text.includes(`# TYPE ${name} `)) throw new Error(`/metrics knows no ${name}`);
     const series = text.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)`, "gm"));
     return [...series].reduce((sum, match) => sum + Number(match[1]), 0);
   }
@@ -166,7 +167,7 @@ export class Weir {
     );
   }
 
-  /** Waits until every session count is zero and no call is listed: how each test has to end. */
+  /** Waits until every session count is zero and no call is listed, with no defect seen: how each test has to end. */
   async idle(patienceMs?: number): Promise<void> {
     let left: unknown;
     const look = async () => {
@@ -181,6 +182,8 @@ export class Weir {
       found: () => left,
       ...(patienceMs === undefined ? {} : { patienceMs }),
     });
+    const defects = await this.metric("weir_defects_total");
+    if (defects > 0) throw new Error(`${defects} defects: ${this.#log.slice(-2_000)}`);
   }
 
   signal(name: NodeJS.Signals): void {
