@@ -184,6 +184,8 @@ export async function tcpRig(options: Partial<EngineOptions> = {}): Promise<Rig 
   await links.start();
   const srf = new Srf();
   const up = connected(srf);
+  // The engine may end the connection by a reset.
+  srf.on("error", () => {});
   srf.connect({ host: "127.0.0.1", port: links.port, secret: "s3cret", reconnect: { maxAttempts: 1 } } as never);
   const hostport = await up;
   const close = async (): Promise<void> => {
