@@ -16,7 +16,7 @@ import { RawPeer, type RequestOptions, requestText } from "./engine-support.ts";
 
 const patience = { timeout: 10_000, interval: 10 };
 
-/** Calls over the real engine on loopback, two agents hunted in order, with SIP's timers at a twentieth. */
+/** Calls over the real engine on loopback, two agents hunted in order, with SIP's timers at an eighth. */
 describe("calls over the embedded engine", () => {
   let port: number;
   let signalling: Signalling;
@@ -52,12 +52,12 @@ describe("calls over the embedded engine", () => {
             "policy-attributes": [{ "next-hop": "SAG:g", cost: 0 }],
           },
         ],
-        failover: { ...defaultsOf(failoverParams), "first-response-timeout": 0.3 },
+        failover: { ...defaultsOf(failoverParams), "first-response-timeout": 0.5 },
       },
       agents,
     );
     const listen = [{ protocol: "udp", address: "127.0.0.1", port }] as const;
-    const timers = { t1: 25, t2: 200, t4: 250 };
+    const timers = { t1: 60, t2: 240, t4: 300 };
     const drachtio = { host: "127.0.0.1", port: 0, secret: "" };
     signalling = createSignalling({ engine: "embedded", thread: "same", listen, timers, drachtio }, { clock, log });
     const realms = [{ identifier: "default", listen, allow: "any" as const }];
@@ -78,6 +78,13 @@ describe("calls over the embedded engine", () => {
   const say = (options: RequestOptions = {}) =>
     caller.send(requestText(caller.port, { body: "v=0", ...options }), port);
   const within = (answer: SipMessage) => ({ callId: answer.callId, to: answer.header("to") ?? "", body: "" });
+  /** The first message of this kind, come or yet to come: repetitions of earlier ones are no trouble. */
+  const found = (peer: RawPeer, wanted: (message: SipMessage) => boolean): Promise<SipMessage> =>
+    vi.waitFor(() => {
+      const message = peer.received.find(wanted);
+      if (!message) throw new Error("not yet");
+      return message;
+    }, patience);
   /** A request of an agent in the dialog of this INVITE. */
   const ask = (agent: RawPeer, invite: SipMessage, method: string, more: RequestOptions = {}) =>
     agent.send(
@@ -117,14 +124,13 @@ describe("calls over the embedded engine", () => {
   it("pass on every BYE that comes in one go with its ACK", async () => {
     const count = 20;
     for (let n = 0; n < count; n++) {
-      say({ callId: `quick-${n}` });
-      a.answer(await a.next("INVITE"), 200, { body: "v=0" });
-      const ok = await caller.next(200);
+      say({ callId: `quick-${n}`, headers: [`X-Call: ${n}`] });
+      const invite = await found(a, (message) => message.header("x-call") === `${n}`);
+      a.answer(invite, 200, { body: "v=0" });
+      const ok = await found(caller, ({ callId, status }) => callId === `quick-${n}` && status === 200);
       say({ ...within(ok), method: "ACK" });
       say({ ...within(ok), method: "BYE", cseq: 2 });
-      const bye = await a.next("BYE");
-      a.answer(bye, 200);
-      await caller.next(200);
+      a.answer(await found(a, ({ callId, method }) => callId === invite.callId && method === "BYE"), 200);
     }
     expect(calls.counters.ended["caller-bye"]).toBe(count);
   });
@@ -143,7 +149,7 @@ describe("calls over the embedded engine", () => {
     say();
     const start = performance.now();
     b.answer(await b.next("INVITE"), 486);
-    expect(performance.now() - start).toBeLessThan(250);
+    expect(performance.now() - start).toBeLessThan(450);
     await caller.next(486);
     expect(agents.get("a")?.letter).toBe("O");
     a = await RawPeer.open();
