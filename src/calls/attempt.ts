@@ -129,6 +129,15 @@ export class Attempt implements ExchangeUser {
     });
   }
 
+  /** The engine is gone: nothing more will be heard. */
+  lost(): void {
+    this.#givenUp = true;
+    this.#settled = true;
+    this.#cancelPatience();
+    this.#ringing?.cancel();
+    this.release("error");
+  }
+
   /** Hands over the place of an answered attempt. */
   takeLease(): Lease | undefined {
     const lease = this.#lease;

@@ -156,8 +156,9 @@ export class CallManager implements SignallingUser, CallHost {
     this.#byDialog.set(dialogId, call);
   }
 
-  forget(dialogId: string): void {
-    this.#byDialog.delete(dialogId);
+  /** A caller may use its Call-ID and tag again, as after a challenge, before the call they first made is settled. */
+  forget(dialogId: string, call: Call): void {
+    if (this.#byDialog.get(dialogId) === call) this.#byDialog.delete(dialogId);
   }
 
   answered(): void {

@@ -31,7 +31,7 @@ export interface CallHost {
   readonly replies: LocalReplies;
   /** From now on requests within this dialog are the call's. */
   adopt(dialogId: string, call: Call): void;
-  forget(dialogId: string): void;
+  forget(dialogId: string, call: Call): void;
   answered(call: Call): void;
   /** `status`: the caller's final response, 0 when there was none from us. */
   ended(call: Call, end: CallEnd, status: number): void;
@@ -345,7 +345,7 @@ export class Call implements AttemptOwner, RelayHost {
   }
 
   #leaveEarly(dialogs: Set<string>): void {
-    for (const dialogId of dialogs) this.#host.forget(dialogId);
+    for (const dialogId of dialogs) this.#host.forget(dialogId, this);
     dialogs.clear();
   }
 
@@ -365,11 +365,12 @@ export class Call implements AttemptOwner, RelayHost {
     const setup = this.#setup;
     this.#setup = undefined;
     if (setup) this.#leaveEarly(setup.early);
-    setup?.attempt?.release(this.#releaseReason());
+    // Else it has ended, or was given up and sees to its own end.
+    if (this.#end === "link-lost") setup?.attempt?.lost();
     this.#releaseCaller();
     this.#releaseAgent();
-    this.#host.forget(this.record.callerDialog);
-    if (this.record.agentDialog !== "") this.#host.forget(this.record.agentDialog);
+    this.#host.forget(this.record.callerDialog, this);
+    if (this.record.agentDialog !== "") this.#host.forget(this.record.agentDialog, this);
     this.#host.ended(this, this.#end, this.#status);
   }
 
