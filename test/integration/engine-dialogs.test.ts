@@ -205,4 +205,13 @@ describe.each(links)("dialogs of an application %s", (_, start) => {
     peer.send(scene.peersRequest(invite, "INFO", 8), rig.port);
     await peer.next(500);
   });
+
+  it("forgets a subscription whose time is over, though no last NOTIFY comes", async () => {
+    peer.send(requestText(peer.port, { method: "SUBSCRIBE", headers: ["Event: presence", "Expires: 3600"] }), rig.port);
+    const subscription = await app.next("SUBSCRIBE");
+    await app.respond(subscription, 200, { headers: { Expires: "0" } });
+    await peer.next(200);
+    expect(rig.engine.counters.alive.dialogs).toBe(1);
+    await scene.nothingLeft();
+  });
 });

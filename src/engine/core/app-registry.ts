@@ -9,10 +9,6 @@ export class AppRegistry {
     return this.#sessions.size;
   }
 
-  [Symbol.iterator](): Iterator<AppSession> {
-    return this.#sessions.values();
-  }
-
   add(session: AppSession): void {
     this.#sessions.add(session);
   }

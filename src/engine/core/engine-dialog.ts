@@ -1,9 +1,10 @@
-import type { Clock } from "../../clock.ts";
+import type { Clock, Timer } from "../../clock.ts";
 import type { Dialog } from "../dialog/dialog.ts";
 import { DialogStore } from "../dialog/dialog-store.ts";
 import { UnacknowledgedAnswers } from "../dialog/unacknowledged-answers.ts";
 import type { SipMessage } from "../message/sip-message.ts";
-import type { TimerValues } from "../transaction/timers.ts";
+import { parseNatural } from "../message/uri.ts";
+import { patience, type TimerValues } from "../transaction/timers.ts";
 import type { AppSession } from "./app-session.ts";
 import type { IncomingRequest } from "./incoming-request.ts";
 import type { OutgoingInvite } from "./outgoing-invite.ts";
@@ -23,6 +24,8 @@ export class EngineDialog {
   ackTxnId = "";
   /** A BYE that waits for the peer's ACK (RFC 3261 section 15). */
   heldBye: (() => void) | undefined = undefined;
+  /** The end of a subscription that nobody refreshes or ends. */
+  expiry: Timer | undefined = undefined;
 
   /** `subscription`: begun by SUBSCRIBE or REFER, and over with the last NOTIFY. */
   constructor(
@@ -42,10 +45,14 @@ export class EngineDialog {
 /** The dialogs of the engine, and the 2xx responses in them that wait for an ACK. */
 export class EngineDialogs {
   readonly answers: UnacknowledgedAnswers;
+  readonly #clock: Clock;
+  readonly #timers: TimerValues;
   readonly #store = new DialogStore();
   readonly #byData = new Map<Dialog, EngineDialog>();
 
   constructor(clock: Clock, timers: TimerValues) {
+    this.#clock = clock;
+    this.#timers = timers;
     this.answers = new UnacknowledgedAnswers(clock, timers);
   }
 
@@ -81,7 +88,19 @@ export class EngineDialogs {
     return this.#byData.has(dialog.data);
   }
 
+  /**
+   * A subscription has been granted or refreshed by the 2xx `response` to `request`: once its time is over it is forgotten,
+   * even if the last NOTIFY never comes (RFC 6665 section 4.4.1).
+   */
+  subscribed(dialog: EngineDialog, request: SipMessage | undefined, response: SipMessage): void {
+    if (!dialog.subscription) return;
+    const seconds = expires(response) ?? (request && expires(request)) ?? defaultExpiry;
+    dialog.expiry?.cancel();
+    dialog.expiry = this.#clock.after(seconds * 1_000 + patience(this.#timers), () => this.delete(dialog));
+  }
+
   delete(dialog: EngineDialog): void {
+    dialog.expiry?.cancel();
     this.answers.forget(dialog.id);
     this.#store.delete(dialog.data);
     this.#byData.delete(dialog.data);
@@ -90,4 +109,16 @@ export class EngineDialogs {
   #of(data: Dialog | undefined): EngineDialog | undefined {
     return data && this.#byData.get(data);
   }
+}
+
+/** Seconds a subscription lasts when neither side says: the longest default in use (RFC 3856 section 6.4). */
+const defaultExpiry = 3_600;
+/** Seconds. Whoever asks for more will refresh in time. */
+const longestExpiry = 86_400;
+
+function expires(message: SipMessage): number | undefined {
+  const value = message.header("expires");
+  if (value === undefined) return undefined;
+  const seconds = parseNatural(value, 2 ** 32);
+  return seconds < 0 ? undefined : Math.min(seconds, longestExpiry);
 }

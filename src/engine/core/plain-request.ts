@@ -61,7 +61,9 @@ export class PlainRequest extends OutgoingRequest {
     const early = dialogs.ofResponse(response);
     if (early) confirm(early.data, response);
     const dialog = early ?? dialogs.add(uacDialog(response, this.#requestUri), this.owner, true);
-    if (dialog) this.dialogId = dialog.id;
+    if (dialog === undefined) return;
+    this.dialogId = dialog.id;
+    dialogs.subscribed(dialog, undefined, response);
   }
 }
 
@@ -81,6 +83,7 @@ export class InDialogOutgoing extends OutgoingRequest {
     if (status === 100) return false;
     if (status >= 200) {
       refreshTarget(this.#dialog.data, response);
+      if (status < 300 && this.method === "SUBSCRIBE") this.core.dialogs.subscribed(this.#dialog, undefined, response);
       // A BYE that is challenged will be sent again, so its dialog must still be there.
       if (status !== 401 && status !== 407) this.#endDialog();
     }

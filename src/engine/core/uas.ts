@@ -118,6 +118,10 @@ export class Uas {
     if (incoming.status === 0 && server.request.toTag === "" && message.toTag !== "") server.localTag = message.toTag;
     incoming.answered(status);
     if (status < 300) this.#beginDialog(incoming, status);
+    const { dialog } = incoming;
+    if (dialog && status >= 200 && status < 300 && subscribes(method)) {
+      this.#core.dialogs.subscribed(dialog, server.request, message);
+    }
     const dialogId = this.#dialogIdOf(incoming, status);
     const reliable = isReliable(message, incoming) ? this.#reliable(incoming) : undefined;
     const text = responseText(incoming, message, reliable?.nextRseq);

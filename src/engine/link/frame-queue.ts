@@ -14,10 +14,6 @@ export class FrameQueue {
     this.#sink = sink;
   }
 
-  get length(): number {
-    return this.#now.length + this.#later.length;
-  }
-
   push(payload: string, apart = false): void {
     // Order holds: once something waits for the next turn, so does all that follows.
     const wait = this.#later.length > 0 || (apart && this.#now.length > 0);
