@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { eventually } from "./eventually.ts";
+import { ExternalEngine, onDrachtio } from "./external-engine.ts";
 import { type Endpoint, freePort, hostPort, Loopback } from "./loopback.ts";
 
 const program = fileURLToPath(new URL("../../dist/cli/weir.js", import.meta.url));
@@ -22,6 +23,8 @@ export interface WeirSetup {
   readonly ipv6?: true;
   /** Milliseconds; RFC 3261's 500 unless a test would have to wait for it. */
   readonly t1?: number;
+  /** True: on an engine that is reached over TCP, whatever engine the tests are on. */
+  readonly external?: true;
   /** Further top-level sections of the configuration. */
   readonly more?: Parameters;
 }
@@ -49,6 +52,8 @@ export class Weir {
   readonly listen: Endpoint;
   /** Where it listens on ::1, if it was asked to. */
   readonly listen6: Endpoint;
+  /** The engine outside the program, if it uses one. */
+  readonly engine: ExternalEngine | undefined;
   readonly #network: Loopback;
   readonly #agents: ReadonlyMap<string, Endpoint>;
   readonly #admin: string;
@@ -64,7 +69,9 @@ export class Weir {
     agents: ReadonlyMap<string, Endpoint>;
     admin: string;
     directory: string;
+    engine: ExternalEngine | undefined;
   }) {
+    this.engine = place.engine;
     this.#network = place.network;
     this.listen = place.listen;
     this.listen6 = { address: "::1", port: place.listen.port };
@@ -82,8 +89,18 @@ export class Weir {
     this.#exited = new Promise((resolve) => this.#process.once("exit", (code) => resolve(code)));
   }
 
-  /** Starts the program and waits until it is ready. */
+  /** Starts the program, and before it the engine it uses, and waits until it is ready. */
   static async start(setup: WeirSetup): Promise<Weir> {
+    const weir = await Weir.launch(setup, (engine) => engine.start());
+    await weir.ready();
+    return weir;
+  }
+
+  /** Starts the program. Of an engine outside nothing runs unless `prepare` starts it. */
+  static async launch(
+    setup: WeirSetup,
+    prepare: (engine: ExternalEngine) => Promise<void> = async () => {},
+  ): Promise<Weir> {
     if (!existsSync(program)) throw new Error("the program is not built: npm run build");
     const network = new Loopback();
     const listen = { address: network.address(2), port: await freePort(network.address(2)) };
@@ -94,11 +111,14 @@ export class Weir {
       agents.set(hostname, { address, port: await freePort(address) });
     }
     const directory = await mkdtemp(join(tmpdir(), "weir-test-"));
+    const listening = [listen, ...(setup.ipv6 ? [{ address: "::1", port: listen.port }] : [])];
+    const engine =
+      onDrachtio || setup.external ? await ExternalEngine.at({ listen: listening, t1: setup.t1 }) : undefined;
+    if (engine) await prepare(engine);
     // JSON is YAML.
-    await writeFile(join(directory, "weir.yaml"), JSON.stringify(configuration(setup, listen, agents, admin), null, 1));
-    const weir = new Weir({ network, listen, agents, admin, directory });
-    await weir.#ready();
-    return weir;
+    const config = { signalling: signalling(listening, setup, engine), ...configuration(setup, agents, admin) };
+    await writeFile(join(directory, "weir.yaml"), JSON.stringify(config, null, 1));
+    return new Weir({ network, listen, agents, admin, directory, engine });
   }
 
   /** Where this agent is expected to listen. */
@@ -204,11 +224,13 @@ export class Weir {
       this.#audit();
     } finally {
       if (this.running) this.signal("SIGKILL");
+      await this.engine?.remove();
       await rm(this.#directory, { recursive: true, force: true });
     }
   }
 
-  async #ready(): Promise<void> {
+  /** Waits until it takes calls. */
+  async ready(): Promise<void> {
     try {
       await eventually("GET /readyz answering 200", async () => {
         if (!this.running) throw new Error(`the program ended before it was ready: ${this.#log}`);
@@ -216,6 +238,7 @@ export class Weir {
       });
     } catch (error) {
       if (this.running) this.signal("SIGKILL");
+      await this.engine?.remove();
       throw new Error(`${error instanceof Error ? error.message : error}: ${this.#log.slice(-2_000)}`);
     }
   }
@@ -233,17 +256,18 @@ function list(answer: unknown, name: string): unknown[] {
   return inner;
 }
 
-function configuration(setup: WeirSetup, listen: Endpoint, agents: ReadonlyMap<string, Endpoint>, admin: string) {
+function signalling(listen: readonly Endpoint[], { t1 }: WeirSetup, engine: ExternalEngine | undefined) {
+  if (engine) return { engine: "drachtio", drachtio: engine.link };
+  return {
+    engine: "embedded",
+    listen: listen.flatMap((endpoint) => [`udp://${hostPort(endpoint)}`, `tcp://${hostPort(endpoint)}`]),
+    ...(t1 === undefined ? {} : { timers: { t1 } }),
+  };
+}
+
+function configuration(setup: WeirSetup, agents: ReadonlyMap<string, Endpoint>, admin: string) {
   const routes = Object.entries(setup.routes);
   return {
-    signalling: {
-      engine: "embedded",
-      listen: [listen, ...(setup.ipv6 ? [{ address: "::1", port: listen.port }] : [])].flatMap((endpoint) => [
-        `udp://${hostPort(endpoint)}`,
-        `tcp://${hostPort(endpoint)}`,
-      ]),
-      ...(setup.t1 === undefined ? {} : { timers: { t1: setup.t1 } }),
-    },
     "session-agents": Object.entries(setup.agents).map(([hostname, parameters]) => ({
       hostname,
       "ip-address": agents.get(hostname)?.address,
