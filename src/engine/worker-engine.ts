@@ -108,6 +108,8 @@ export class WorkerEngine {
         return;
       case "stopped":
         this.#virtual.socket.close();
+        // Transactions linger for up to 64*T1 (RFC 3261 section 17); their timers would keep the thread that long.
+        void this.#worker.terminate();
         return;
     }
   }

@@ -34,6 +34,7 @@ export class DrachtioSignalling implements Signalling {
   readonly #srf: RawSrf = createRawSrf();
   readonly #host: ExchangeHost;
   #user: SignallingUser | undefined;
+  readonly #whenLost: (() => void)[] = [];
   #connected = false;
 
   constructor(link: EngineLink, log: SignallingLog) {
@@ -80,6 +81,10 @@ export class DrachtioSignalling implements Signalling {
     await this.#link.close();
   }
 
+  whenLost(listener: () => void): void {
+    this.#whenLost.push(listener);
+  }
+
   send(request: OutgoingRequest, user: ExchangeUser): Exchange {
     const exchange = new DrachtioExchange(this.#host, user);
     exchange.send(request);
@@ -92,6 +97,8 @@ export class DrachtioSignalling implements Signalling {
   }
 
   #lost(reason: string): void {
+    // We have ended it ourselves.
+    if (this.#user === undefined) return;
     if (!this.#connected) {
       this.#log.warn({ reason }, "signalling engine out of reach");
       return;
@@ -99,6 +106,7 @@ export class DrachtioSignalling implements Signalling {
     this.#connected = false;
     this.#log.error({ reason }, "signalling engine lost");
     this.#guard(() => this.#user?.disconnected());
+    for (const listener of this.#whenLost) this.#guard(listener);
   }
 
   #receive(raw: RawRequest, response: RawResponse): void {

@@ -9,8 +9,9 @@ describe("the program told to end", () => {
   let agent: RawUa;
   let caller: Holder;
 
-  async function start(drainTimeoutS: number): Promise<void> {
+  async function start(drainTimeoutS: number, thread: "same" | "worker" = "same"): Promise<void> {
     weir = await Weir.start({
+      thread,
       agents: { carrier: {} },
       routes: { "100": ["carrier"] },
       more: { drain: { timeout: drainTimeoutS } },
@@ -46,6 +47,15 @@ describe("the program told to end", () => {
     await caller.close();
     expect(await weir.exited()).toBe(0);
     expect(methodsAtAgent().at(-1)).toBe("BYE");
+  });
+
+  it("ends at once with its engine in a worker thread, however long transactions linger", async () => {
+    await start(60, "worker");
+    expect((await caller.call("100")).status).toBe(200);
+    await caller.close();
+    weir.signal("SIGTERM");
+    expect(await weir.exited()).toBe(0);
+    expect(weir.log).not.toMatch(/out of reach/);
   });
 
   it("by SIGTERM hangs up at both sides what is still up at the deadline, and exits with 0", async () => {

@@ -23,6 +23,8 @@ export interface WeirSetup {
   readonly ipv6?: true;
   /** Milliseconds; RFC 3261's 500 unless a test would have to wait for it. */
   readonly t1?: number;
+  /** The thread of the embedded engine; default: the application's. */
+  readonly thread?: "same" | "worker";
   /** True: on an engine that is reached over TCP, whatever engine the tests are on. */
   readonly external?: true;
   /** Further top-level sections of the configuration. */
@@ -256,10 +258,15 @@ function list(answer: unknown, name: string): unknown[] {
   return inner;
 }
 
-function signalling(listen: readonly Endpoint[], { t1 }: WeirSetup, engine: ExternalEngine | undefined) {
+function signalling(
+  listen: readonly Endpoint[],
+  { t1, thread = "same" }: WeirSetup,
+  engine: ExternalEngine | undefined,
+) {
   if (engine) return { engine: "drachtio", drachtio: engine.link };
   return {
     engine: "embedded",
+    thread,
     listen: listen.flatMap((endpoint) => [`udp://${hostPort(endpoint)}`, `tcp://${hostPort(endpoint)}`]),
     ...(t1 === undefined ? {} : { timers: { t1 } }),
   };
