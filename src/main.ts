@@ -14,6 +14,7 @@ import { Metrics } from "./operations/metrics.ts";
 import { Router } from "./routing/router.ts";
 import { createSignalling } from "./signalling/create-signalling.ts";
 import type { Signalling } from "./signalling/port.ts";
+import { SipPinger } from "./signalling/sip-pinger.ts";
 
 // drachtio-srf reads its environment for every header, and reading the real one costs a system call each time.
 process.env = { ...process.env };
@@ -82,6 +83,7 @@ export class Weir {
       await this.stop();
       throw error;
     }
+    this.agents.startPings(new SipPinger(this.#signalling));
     const { engine, listen } = this.#config.signalling;
     this.#log.info({ engine, listen, admin: this.adminUrl, agents: this.agents.size }, "started");
   }

@@ -102,6 +102,7 @@ export class AgentPings {
   #end(ping: OpenPing, outcome: PingOutcome): void {
     if (!this.#open.delete(ping)) return;
     ping.timer?.cancel();
+    if (outcome.kind === "not-sent") return;
     if (outcome.kind === "response") {
       this.#lastAnswered = Math.max(this.#lastAnswered, ping.number);
       const roundTripMs = this.#deps.clock.now() - ping.sentAt;

@@ -7,7 +7,9 @@ export type PingOutcome =
   | { readonly kind: "response"; readonly status: number }
   | { readonly kind: "timeout" }
   | { readonly kind: "transport-failure"; readonly detail: string }
-  | { readonly kind: "name-failure"; readonly detail: string };
+  | { readonly kind: "name-failure"; readonly detail: string }
+  /** It never left, or its end will never be known, for want of a signalling engine: no news of the agent. */
+  | { readonly kind: "not-sent" };
 
 export interface PingRequest {
   /** The agent's parameters at this moment: where it is, and which user parts to write. */

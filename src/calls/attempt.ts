@@ -3,20 +3,20 @@ import type { Lease, ReleaseReason } from "../agents/lease.ts";
 import type { SessionAgent } from "../agents/session-agent.ts";
 import type { Clock, Ms, Timer } from "../clock.ts";
 import type { FailoverParams } from "../routing/params.ts";
-import type {
-  Exchange,
-  ExchangeUser,
-  Headers,
-  IncomingRequest,
-  IncomingResponse,
-  Outcome,
-  Signalling,
+import {
+  type Exchange,
+  type ExchangeUser,
+  type Headers,
+  type IncomingRequest,
+  type IncomingResponse,
+  type Outcome,
+  type Signalling,
+  unheeded,
 } from "../signalling/port.ts";
 import type { AttemptFailure } from "./failover-policy.ts";
 import { inviteFor } from "./headers.ts";
 import type { Candidate, NextHop } from "./next-hop.ts";
 import type { AttemptTrace } from "./record.ts";
-import { unheeded } from "./relay.ts";
 
 /**
  * How long an attempt that we gave up still holds its place at an agent that does not say it has given up too. A place
@@ -208,7 +208,8 @@ export class Attempt implements ExchangeUser {
       const hold = Number.isNaN(retryAfterS) ? {} : { retryAfterS };
       this.#observe({ kind: "response", purpose, status, createsDialog: true, ...hold });
     } else if (outcome.kind === "transport-failure") {
-      this.#observe({ kind: "transport-failure", purpose, detail: outcome.detail });
+      const kind = outcome.unresolved ? "name-failure" : "transport-failure";
+      this.#observe({ kind, purpose, detail: outcome.detail });
     } else if (outcome.kind === "timeout" && !(this.#givenUp && this.#heard)) {
       // An agent that answered, and then not our CANCEL, is odd, not dead (RFC 3261 section 9.1).
       this.#observe({ kind: "timeout", purpose });

@@ -12,6 +12,7 @@ import {
   type Reply,
   type Signalling,
   type SignallingUser,
+  unheeded,
 } from "../signalling/port.ts";
 import { Call, type CallEnd, type CallHost } from "./call.ts";
 import { CallerLeg } from "./caller-leg.ts";
@@ -21,7 +22,6 @@ import { type LocalCause, LocalReplies, type RetryAfterRange } from "./local-res
 import { replyOutOfDialog } from "./out-of-dialog.ts";
 import { Realms } from "./realms.ts";
 import { type CallSnapshot, snapshotOf } from "./record.ts";
-import { unheeded } from "./relay.ts";
 
 export interface CallManagerParts {
   readonly signalling: Signalling;

@@ -1,7 +1,14 @@
 import type { Lease, ReleaseReason } from "../agents/lease.ts";
 import type { Clock } from "../clock.ts";
 import type { RoutePlan } from "../routing/route-plan.ts";
-import type { IncomingAck, IncomingRequest, IncomingResponse, Reply, Signalling } from "../signalling/port.ts";
+import {
+  type IncomingAck,
+  type IncomingRequest,
+  type IncomingResponse,
+  type Reply,
+  type Signalling,
+  unheeded,
+} from "../signalling/port.ts";
 import { Attempt, type AttemptOwner } from "./attempt.ts";
 import { type CallAction, type CallEvent, type CallState, transitions } from "./call-states.ts";
 import type { CallerLeg } from "./caller-leg.ts";
@@ -11,7 +18,7 @@ import { hopsLeft, relayedAck, relayedRequestHeaders } from "./headers.ts";
 import type { LocalCause, LocalReplies } from "./local-responses.ts";
 import { candidateOf } from "./next-hop.ts";
 import type { CallRecord, Side } from "./record.ts";
-import { RelayedRequest, refusalAfter, unheeded } from "./relay.ts";
+import { RelayedRequest, refusalAfter } from "./relay.ts";
 
 /** Why a call ended, for its log line and the counters. */
 export type CallEnd =

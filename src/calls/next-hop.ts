@@ -2,16 +2,9 @@ import type { Lease } from "../agents/lease.ts";
 import type { SessionAgent } from "../agents/session-agent.ts";
 import type { Selection } from "../routing/route-plan.ts";
 import { hostPort, parseUri } from "../signalling/addresses.ts";
+import { hopOfAgent, type NextHop } from "../signalling/next-hop.ts";
 
-/** Where an attempt goes, in the words of a URI. */
-export interface NextHop {
-  /** The agent's hostname, or the address as configured: for traces and logs. */
-  readonly name: string;
-  /** `host:port`, IPv6 in brackets. */
-  readonly address: string;
-  /** `;transport=tcp`, or "" for UDP, which is what a URI without it means (RFC 3263 section 4.1). */
-  readonly transport: string;
-}
+export type { NextHop } from "../signalling/next-hop.ts";
 
 /** Who an attempt goes to. A next hop that is no agent has no place to take. */
 export interface Candidate {
@@ -23,18 +16,7 @@ export interface Candidate {
 export function candidateOf(selection: Exclude<Selection, { kind: "exhausted" }>): Candidate {
   if (selection.kind === "address") return { hop: hopOfAddress(selection.address) };
   const { agent, lease } = selection;
-  return { hop: hopOfAgent(agent), agent, lease };
-}
-
-export function hopOfAgent(agent: SessionAgent): NextHop {
-  const { params } = agent;
-  const host = params["ip-address"] || agent.hostname;
-  const protocol = params["transport-method"].toLowerCase();
-  return {
-    name: agent.hostname,
-    address: hostPort(host, params.port),
-    transport: protocol === "udp" ? "" : `;transport=${protocol}`,
-  };
+  return { hop: hopOfAgent(agent.params), agent, lease };
 }
 
 /** A next hop that is no agent: `host`, `host:port` or a SIP URI. */

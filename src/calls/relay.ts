@@ -56,6 +56,3 @@ export class RelayedRequest implements ExchangeUser {
     this.#ended?.(reply.status);
   }
 }
-
-/** For requests whose end interests no one: a BYE, a PRACK that the caller knows nothing of. */
-export const unheeded: ExchangeUser = { provisional() {}, final() {} };

@@ -82,9 +82,14 @@ export class DrachtioExchange implements Exchange {
   }
 }
 
+/** The reason phrase with which drachtio-server and our own engine make up the 503 for a name without an address. */
+const nameUnknown = "DNS Error";
+
 /** The engine's own finals have no source address: 408 for timers B and F, 503 and 410 for the transport. */
 function localOutcome(status: number, reason: string): Outcome {
-  return status === 503 || status === 410 ? { kind: "transport-failure", detail: reason } : { kind: "timeout" };
+  if (status !== 503 && status !== 410) return { kind: "timeout" };
+  const failure = { kind: "transport-failure", detail: reason } as const;
+  return reason === nameUnknown ? { ...failure, unresolved: true } : failure;
 }
 
 const causes: readonly (readonly [text: RegExp, cause: RefusalCause])[] = [

@@ -79,8 +79,8 @@ export type Outcome =
   | { readonly kind: "response"; readonly response: IncomingResponse }
   /** Timer B or F, or silence after a CANCEL. */
   | { readonly kind: "timeout" }
-  /** Refused, unreachable, reset; or no listener to send from. */
-  | { readonly kind: "transport-failure"; readonly detail: string }
+  /** Refused, unreachable, reset; no listener to send from; or, `unresolved`, a name without an address. */
+  | { readonly kind: "transport-failure"; readonly detail: string; readonly unresolved?: true }
   | { readonly kind: "refused"; readonly cause: RefusalCause; readonly detail: string };
 
 /** `loop`: the target is ourselves. `no-dialog`: it has ended. `bad-request`: it cannot be sent as it is. `disconnected`: no engine. */
@@ -95,6 +95,9 @@ export interface ExchangeUser {
   /** Exactly once. */
   final(outcome: Outcome): void;
 }
+
+/** For requests whose end interests no one: a BYE, a PRACK that the caller knows nothing of. */
+export const unheeded: ExchangeUser = { provisional() {}, final() {} };
 
 export interface Exchange {
   /** Cancels an INVITE. It may be called at any time: the engine waits for the first provisional (RFC 3261 section 9.1). */
@@ -123,6 +126,8 @@ export interface Signalling {
   /** Listens and connects; an external engine out of reach is tried again until it answers. Throws WEIR_LISTEN_FAILED. */
   start(user: SignallingUser): Promise<void>;
   stop(): Promise<void>;
+  /** `listener` is called whenever the engine is lost and with it all exchanges, after `SignallingUser.disconnected`. */
+  whenLost(listener: () => void): void;
   send(request: OutgoingRequest, user: ExchangeUser): Exchange;
 }
 

@@ -108,10 +108,21 @@ export class FakeSignalling implements Signalling {
   showsTrying = true;
   readonly engineCounters = undefined;
   readonly sent: FakeExchange[] = [];
+  readonly #whenLost: (() => void)[] = [];
 
   async start(): Promise<void> {}
 
   async stop(): Promise<void> {}
+
+  whenLost(listener: () => void): void {
+    this.#whenLost.push(listener);
+  }
+
+  /** The engine goes away. */
+  lose(): void {
+    this.connected = false;
+    for (const listener of this.#whenLost) listener();
+  }
 
   send(request: OutgoingRequest, user: ExchangeUser): Exchange {
     const exchange = new FakeExchange(request, user, `out-${this.sent.length + 1}`);

@@ -84,6 +84,7 @@ describe("the callers of the demo", () => {
       engineCounters: undefined,
       start: async () => {},
       stop: async () => {},
+      whenLost: () => {},
       send: (request, user) => {
         const entry = { request, user, cancelled: false };
         sent.push(entry);

@@ -18,7 +18,7 @@ const allowed: Readonly<Record<string, { readonly code: readonly string[]; reado
   routing: { code: ["agents"], types: ["agents"] },
   engine: { code: [], types: [] },
   config: { code: ["agents", "routing"], types: ["agents", "routing"] },
-  signalling: { code: ["engine"], types: ["engine", "config"] },
+  signalling: { code: ["engine"], types: ["engine", "config", "agents"] },
   calls: { code: ["agents", "routing", "signalling"], types: ["agents", "routing", "signalling", "config"] },
   operations: { code: [], types: ["agents", "routing", "calls", "engine", "signalling", "config"] },
   main: { code: ["agents", "routing", "config", "signalling", "calls", "operations"], types: [everything] },
