@@ -15,6 +15,7 @@ import {
 } from "../signalling/port.ts";
 import type { AttemptFailure } from "./failover-policy.ts";
 import { inviteFor } from "./headers.ts";
+import { heardFrom } from "./heard-agent.ts";
 import type { Candidate, NextHop } from "./next-hop.ts";
 import type { AttemptTrace } from "./record.ts";
 
@@ -49,7 +50,8 @@ export class Attempt implements ExchangeUser {
   dialogId = "";
   readonly #owner: AttemptOwner;
   readonly #parts: AttemptParts;
-  readonly #agent: SessionAgent | undefined;
+  /** Undefined for a next hop that is no agent. */
+  readonly agent: SessionAgent | undefined;
   #lease: Lease | undefined;
   #exchange: Exchange | undefined;
   #heard = false;
@@ -62,7 +64,7 @@ export class Attempt implements ExchangeUser {
   constructor(owner: AttemptOwner, parts: AttemptParts, candidate: Candidate) {
     this.#owner = owner;
     this.#parts = parts;
-    this.#agent = candidate.agent;
+    this.agent = candidate.agent;
     this.#lease = candidate.lease;
     this.trace = { agent: candidate.hop.name, callId: "", outcome: "calling" };
   }
@@ -115,7 +117,7 @@ export class Attempt implements ExchangeUser {
     const headers = { ...prack?.request, rack: `${response.headers.rseq} ${response.headers.cseq}` };
     const { dialogId } = response;
     const request = { method: "PRACK", uri: "", dialogId, headers, body: prack?.body ?? "" };
-    this.#parts.signalling.send(request, prack?.user ?? unheeded);
+    this.#parts.signalling.send(request, heardFrom(this.agent, prack?.user ?? unheeded));
   }
 
   /** The caller has gone. The place is held until the agent has ended too, or does not say so within 4 s. */
@@ -157,8 +159,8 @@ export class Attempt implements ExchangeUser {
       return;
     }
     response.ack();
-    const { dialogId } = response;
-    this.#parts.signalling.send({ method: "BYE", uri: "", dialogId, headers: {}, body: "" }, unheeded);
+    const bye = { method: "BYE", uri: "", dialogId: response.dialogId, headers: {}, body: "" };
+    this.#parts.signalling.send(bye, heardFrom(this.agent, unheeded));
     this.release("bye");
     this.#settle();
   }
@@ -197,7 +199,7 @@ export class Attempt implements ExchangeUser {
   }
 
   #observe(evidence: Evidence): void {
-    this.#agent?.observe(evidence);
+    this.agent?.observe(evidence);
   }
 
   #observeEnd(outcome: Outcome): void {

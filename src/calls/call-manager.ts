@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import type { AgentManager } from "../agents/agent-manager.ts";
 import type { Lease } from "../agents/lease.ts";
+import type { SessionAgent } from "../agents/session-agent.ts";
 import type { Clock } from "../clock.ts";
 import type { RealmConfig } from "../config/config.ts";
 import type { Router } from "../routing/router.ts";
@@ -122,8 +123,7 @@ export class CallManager implements SignallingUser, CallHost {
     const dialogId = this.#dialogOf(request);
     const call = this.#byDialog.get(dialogId);
     if (call) call.request(call.sideOf(dialogId), request);
-    else if (tagOf(request.headers.to) !== "") request.respond(this.replies.for("no-dialog"));
-    else request.respond(this.#replyOutOfDialog(request));
+    else request.respond(this.#replyOutOfCalls(request));
   }
 
   ack(ack: IncomingAck): void {
@@ -175,21 +175,26 @@ export class CallManager implements SignallingUser, CallHost {
     for (const idle of this.#whenIdle.splice(0)) idle();
   }
 
-  #replyOutOfDialog(request: IncomingRequest): Reply {
+  /** The answer to a request that belongs to no call. */
+  #replyOutOfCalls(request: IncomingRequest): Reply {
     const realm = this.#realms.of(request.receivedOn);
-    const agent = this.#agents.bySource(request.source.address, request.source.port, realm.identifier);
-    if (!agent && realm.allow === "agents") return this.replies.for("unknown-source");
-    // Whatever an agent asks is a sign of life: no ping is due (SEMANTICS.md section 4.3).
-    agent?.touch();
+    if (!this.#agentBehind(request, realm) && realm.allow === "agents") return this.replies.for("unknown-source");
+    if (tagOf(request.headers.to) !== "") return this.replies.for("no-dialog");
     return replyOutOfDialog(request, this.#draining, this.replies);
+  }
+
+  /** The agent that a request is from. Whatever it asks for is a sign of life: no ping is due (SEMANTICS.md section 4.3). */
+  #agentBehind({ source }: IncomingRequest, realm: RealmConfig): SessionAgent | undefined {
+    const agent = this.#agents.bySource(source.address, source.port, realm.identifier);
+    agent?.touch();
+    return agent;
   }
 
   /** The place of a caller that is an agent itself; or why the INVITE is refused before it is routed. */
   #admit(request: IncomingRequest, realm: RealmConfig): { lease: Lease | undefined } | LocalCause {
+    const agent = this.#agentBehind(request, realm);
     if (hopsLeft(request.headers) < 0) return "too-many-hops";
     if (this.#draining) return "draining";
-    const { address, port } = request.source;
-    const agent = this.#agents.bySource(address, port, realm.identifier);
     if (!agent) return realm.allow === "agents" ? "unknown-source" : { lease: undefined };
     const { headers } = request;
     const answersChallenge = "authorization" in headers || "proxy-authorization" in headers;

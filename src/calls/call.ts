@@ -1,7 +1,10 @@
 import type { Lease, ReleaseReason } from "../agents/lease.ts";
+import type { SessionAgent } from "../agents/session-agent.ts";
 import type { Clock } from "../clock.ts";
 import type { RoutePlan } from "../routing/route-plan.ts";
 import {
+  type Exchange,
+  type ExchangeUser,
   type IncomingAck,
   type IncomingRequest,
   type IncomingResponse,
@@ -15,10 +18,12 @@ import type { CallerLeg } from "./caller-leg.ts";
 import { DialogRelay, type RelayHost } from "./dialog-relay.ts";
 import { type AttemptFailure, mayFailOver } from "./failover-policy.ts";
 import { hopsLeft, relayedAck, relayedRequestHeaders } from "./headers.ts";
+import { heardFrom } from "./heard-agent.ts";
 import type { LocalCause, LocalReplies } from "./local-responses.ts";
 import { candidateOf } from "./next-hop.ts";
 import type { CallRecord, Side } from "./record.ts";
 import { RelayedRequest, refusalAfter } from "./relay.ts";
+import type { InDialogRequest } from "./relayed-invite.ts";
 
 /** Why a call ended, for its log line and the counters. */
 export type CallEnd =
@@ -86,6 +91,7 @@ export class Call implements AttemptOwner, RelayHost {
       answeredAt: undefined,
     };
     leg.invite.onCancel = (cancel) => {
+      this.#agentOn("caller")?.touch();
       this.#end = "cancelled";
       this.#step("cancel", { reason: cancel.reason });
     };
@@ -93,10 +99,6 @@ export class Call implements AttemptOwner, RelayHost {
 
   get state(): CallState {
     return this.#state;
-  }
-
-  get signalling(): Signalling {
-    return this.#host.signalling;
   }
 
   get replies(): LocalReplies {
@@ -163,7 +165,7 @@ export class Call implements AttemptOwner, RelayHost {
 
   request(side: Side, request: IncomingRequest): void {
     // Traffic within a dialog is a sign of life too: no ping is due (SEMANTICS.md section 4.3).
-    (side === "caller" ? this.#callerLease : this.#agentLease)?.agent.touch();
+    this.#agentOn(side)?.touch();
     if (hopsLeft(request.headers) < 0) {
       request.respond(this.#host.replies.for("too-many-hops"));
       return;
@@ -220,8 +222,18 @@ export class Call implements AttemptOwner, RelayHost {
     setup.attempt.acknowledge(response, { request: relayedRequestHeaders(request.headers), body: request.body, user });
   }
 
+  send(to: Side, { method, headers, body }: InDialogRequest, user: ExchangeUser): Exchange {
+    const request = { method, uri: "", dialogId: this.dialogOf(to), headers, body };
+    return this.#host.signalling.send(request, heardFrom(this.#agentOn(to), user));
+  }
+
   dialogOf(side: Side): string {
     return side === "caller" ? this.record.callerDialog : this.record.agentDialog;
+  }
+
+  #agentOn(side: Side): SessionAgent | undefined {
+    if (side === "caller") return this.#callerLease?.agent;
+    return this.#agentLease?.agent ?? this.#setup?.attempt?.agent;
   }
 
   // The machine.
@@ -347,8 +359,7 @@ export class Call implements AttemptOwner, RelayHost {
     // A 2xx is acknowledged before it is hung up on, even without the answer it asked for (RFC 3261 section 13.2.2.4).
     if (side === "agent") this.#acknowledgeAgent(undefined);
     const headers = bye ? relayedRequestHeaders(bye.headers) : {};
-    const dialogId = this.dialogOf(side);
-    this.#host.signalling.send({ method: "BYE", uri: "", dialogId, headers, body: bye?.body ?? "" }, unheeded);
+    this.send(side, { method: "BYE", headers, body: bye?.body ?? "" }, unheeded);
   }
 
   #leaveEarly(dialogs: Set<string>): void {

@@ -1,18 +1,19 @@
-import type { IncomingAck, IncomingRequest, Signalling } from "../signalling/port.ts";
+import type { Exchange, ExchangeUser, IncomingAck, IncomingRequest } from "../signalling/port.ts";
 import { relayedRequestHeaders } from "./headers.ts";
 import type { LocalReplies } from "./local-responses.ts";
 import type { Side } from "./record.ts";
 import { RelayedRequest } from "./relay.ts";
-import { type InviteHost, RelayedInvite } from "./relayed-invite.ts";
+import { type InDialogRequest, type InviteHost, RelayedInvite } from "./relayed-invite.ts";
 
 /** What the relay needs of its call. */
 export interface RelayHost {
-  readonly signalling: Signalling;
   readonly replies: LocalReplies;
   /** The first INVITE is acknowledged on both legs. */
   readonly confirmed: boolean;
   /** "" while that side has no dialog. */
   dialogOf(side: Side): string;
+  /** Sends within that side's dialog. */
+  send(to: Side, request: InDialogRequest, user: ExchangeUser): Exchange;
   /** A peer knows its dialog no more, or says nothing. */
   dialogGone(): void;
 }
@@ -30,20 +31,19 @@ export class DialogRelay implements InviteHost {
     this.#host = host;
   }
 
-  get signalling(): Signalling {
-    return this.#host.signalling;
-  }
-
   get replies(): LocalReplies {
     return this.#host.replies;
   }
 
+  send(to: Side, request: InDialogRequest, user: ExchangeUser): Exchange {
+    return this.#host.send(to, request, user);
+  }
+
   /** Any request but BYE, and but a PRACK before the answer. */
   request(side: Side, request: IncomingRequest): void {
-    const dialogId = this.#host.dialogOf(otherSide(side));
-    if (dialogId === "") request.respond(this.replies.for("no-dialog"));
+    if (this.#host.dialogOf(otherSide(side)) === "") request.respond(this.replies.for("no-dialog"));
     else if (request.method === "INVITE") this.#relayInvite(side, request);
-    else this.#relay(request, dialogId);
+    else this.#relay(request, otherSide(side));
   }
 
   /** False when no re-INVITE of that side waits for an ACK. */
@@ -58,7 +58,7 @@ export class DialogRelay implements InviteHost {
     if (!this.#waiting || this.#invite || !this.#host.confirmed) return;
     this.#invite = this.#waiting;
     this.#waiting = undefined;
-    this.#invite.send(this.#host.dialogOf(otherSide(this.#invite.from)));
+    this.#invite.send(otherSide(this.#invite.from));
   }
 
   abandon(): void {
@@ -75,11 +75,11 @@ export class DialogRelay implements InviteHost {
     this.proceed();
   }
 
-  #relay(request: IncomingRequest, dialogId: string): void {
+  #relay(request: IncomingRequest, to: Side): void {
     const { method, body } = request;
     const headers = relayedRequestHeaders(request.headers);
     const user = new RelayedRequest(request, this.replies, (status) => this.#checkDialog(method, status));
-    this.signalling.send({ method, uri: "", dialogId, headers, body }, user);
+    this.send(to, { method, headers, body }, user);
   }
 
   #relayInvite(side: Side, request: IncomingRequest): void {

@@ -6,17 +6,21 @@ import type {
   IncomingResponse,
   Message,
   Outcome,
-  Signalling,
 } from "../signalling/port.ts";
 import { relayedAck, relayedReply, relayedRequestHeaders } from "./headers.ts";
 import type { LocalReplies } from "./local-responses.ts";
 import type { Side } from "./record.ts";
 import { replyTo } from "./relay.ts";
 
+/** A request within a dialog: where it goes is the dialog's affair. */
+export interface InDialogRequest extends Message {
+  readonly method: string;
+}
+
 /** What a re-INVITE needs of its call. */
 export interface InviteHost {
-  readonly signalling: Signalling;
   readonly replies: LocalReplies;
+  send(to: Side, request: InDialogRequest, user: ExchangeUser): Exchange;
   /** It is over, its ACK included: the next one may come. `status` is the final response that was passed back. */
   inviteOver(invite: RelayedInvite, status: number): void;
 }
@@ -44,10 +48,10 @@ export class RelayedInvite implements ExchangeUser {
     return this.#answered;
   }
 
-  send(dialogId: string): void {
+  send(to: Side): void {
     const headers = relayedRequestHeaders(this.#request.headers);
     const { body } = this.#request;
-    this.#exchange = this.#host.signalling.send({ method: "INVITE", uri: "", dialogId, headers, body }, this);
+    this.#exchange = this.#host.send(to, { method: "INVITE", headers, body }, this);
   }
 
   provisional(response: IncomingResponse): void {
