@@ -4,6 +4,7 @@ import type { Lease } from "../agents/lease.ts";
 import type { SessionAgent } from "../agents/session-agent.ts";
 import type { Clock } from "../clock.ts";
 import type { RealmConfig } from "../config/config.ts";
+import type { LocalResponseMap } from "../config/local-responses.ts";
 import type { Router } from "../routing/router.ts";
 import { parseNameAddr } from "../signalling/addresses.ts";
 import {
@@ -37,6 +38,7 @@ export interface CallManagerParts {
 export interface CallManagerConfig {
   readonly realms: readonly RealmConfig[];
   readonly "retry-after": RetryAfterRange;
+  readonly "local-response-map"?: LocalResponseMap;
 }
 
 /** Takes calls in, finds the call a request belongs to, and knows all that are up. */
@@ -60,7 +62,7 @@ export class CallManager implements SignallingUser, CallHost {
   constructor(config: CallManagerConfig, parts: CallManagerParts) {
     this.signalling = parts.signalling;
     this.clock = parts.clock;
-    this.replies = new LocalReplies(config["retry-after"], parts.random);
+    this.replies = new LocalReplies(config["retry-after"], parts.random, config["local-response-map"]);
     this.#agents = parts.agents;
     this.#router = parts.router;
     this.#log = parts.log;

@@ -1,6 +1,8 @@
+import type { LocalResponseMap, LocalResponseName } from "../config/local-responses.ts";
 import type { Reply } from "../signalling/port.ts";
+import { reasonPhrase } from "../signalling/reason-phrases.ts";
 
-interface LocalResponse {
+export interface LocalResponse {
   readonly status: number;
   readonly reason: string;
   readonly retryAfter?: true;
@@ -18,6 +20,7 @@ export const localResponses = {
   "unknown-source": { status: 403, reason: "Forbidden" },
   "too-many-hops": { status: 483, reason: "Too Many Hops" },
   loop: { status: 482, reason: "Loop Detected" },
+  "cpu-overload": unavailableForNow,
   draining: unavailableForNow,
   /** The last attempt was never answered. */
   "no-answer": { status: 408, reason: "Request Timeout" },
@@ -32,7 +35,7 @@ export const localResponses = {
   "method-not-allowed": { status: 405, reason: "Method Not Allowed" },
   "not-implemented": { status: 501, reason: "Not Implemented" },
   ok: { status: 200, reason: "OK" },
-} as const satisfies Record<string, LocalResponse>;
+} as const satisfies Record<LocalResponseName, LocalResponse> & Record<string, LocalResponse>;
 
 export type LocalCause = keyof typeof localResponses;
 
@@ -46,19 +49,41 @@ export interface RetryAfterRange {
 export class LocalReplies {
   readonly #retryAfter: RetryAfterRange;
   readonly #random: () => number;
+  readonly #responses: Readonly<Record<LocalCause, MappedLocalResponse>>;
 
-  constructor(retryAfter: RetryAfterRange, random: () => number) {
+  constructor(retryAfter: RetryAfterRange, random: () => number, map: LocalResponseMap = {}) {
     this.#retryAfter = retryAfter;
     this.#random = random;
+    this.#responses = { ...localResponses, ...mapped(map) };
   }
 
   for(cause: LocalCause, headers: Readonly<Record<string, string>> = {}): Reply {
-    const { status, reason, retryAfter }: LocalResponse = localResponses[cause];
-    return { status, reason, headers: retryAfter ? { ...headers, "retry-after": this.#spread() } : headers, body: "" };
+    const { status, reason, retryAfter, q850Cause } = this.#responses[cause];
+    const all = { ...headers };
+    if (retryAfter) all["retry-after"] = this.#spread();
+    if (q850Cause !== undefined) all.reason = `Q.850;cause=${q850Cause}`;
+    return { status, reason, headers: all, body: "" };
   }
 
   #spread(): string {
     const { min, max } = this.#retryAfter;
     return String(min + Math.floor(this.#random() * (max - min + 1)));
   }
+}
+
+interface MappedLocalResponse extends LocalResponse {
+  readonly q850Cause?: number;
+}
+
+function mapped(map: LocalResponseMap): Partial<Record<LocalCause, MappedLocalResponse>> {
+  const responses: Partial<Record<LocalCause, MappedLocalResponse>> = {};
+  for (const [cause, to] of Object.entries(map) as [LocalResponseName, NonNullable<LocalResponseMap["loop"]>][]) {
+    const own = localResponses[cause];
+    // Silence is kept by the engine; where that cannot, this is the answer.
+    const status = to.status || own.status;
+    const reason = to.reason ?? (status === own.status ? own.reason : reasonPhrase(status));
+    const q850Cause = to["q850-cause"];
+    responses[cause] = { ...own, status, reason, ...(q850Cause !== undefined && { q850Cause }) };
+  }
+  return responses;
 }

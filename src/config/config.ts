@@ -1,5 +1,6 @@
 import type { AgentParams } from "../agents/params.ts";
 import type { FailoverParams, GroupParams, PolicyParams } from "../routing/params.ts";
+import type { LocalResponseMap } from "./local-responses.ts";
 
 export interface ListenAddress {
   readonly protocol: "udp" | "tcp" | "tls";
@@ -35,6 +36,8 @@ export interface WeirConfig {
   readonly failover: FailoverParams;
   /** Seconds. Retry-After of refusals is drawn between the two (SEMANTICS.md section 7). */
   readonly "retry-after": { readonly min: number; readonly max: number };
+  /** What callers are told instead of Weir's own refusals (SEMANTICS.md section 7). */
+  readonly "local-response-map": LocalResponseMap;
   readonly drain: { /** Seconds until calls still up are ended with BYE. */ readonly timeout: number };
   readonly admin: { readonly listen: { readonly address: string; readonly port: number } };
   readonly logging: { readonly level: string; readonly format: "json" | "pretty" };

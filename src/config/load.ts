@@ -4,6 +4,7 @@ import { formatListenAddress } from "./addresses.ts";
 import type { ListenAddress, RealmConfig, WeirConfig } from "./config.ts";
 import { readGroups } from "./groups.ts";
 import { refuseSharedListeners, warnAboutListening } from "./listening.ts";
+import { readLocalResponses } from "./local-responses.ts";
 import { readPolicies } from "./policies.ts";
 import { type Problem, Problems } from "./problems.ts";
 import { asMap, refuseUnknownKeys } from "./read-map.ts";
@@ -22,8 +23,8 @@ export type LoadedConfig =
 /** Larger files are refused unread; 10,000 agents with every parameter set take about 15 MB. */
 const maximumBytes = 32 * 1024 * 1024;
 
-const listKeys = ["realms", "session-agents", "session-agent-groups", "local-policies"];
-const topLevelKeys = [...sectionNames.filter((name) => !name.includes(".")), ...listKeys];
+const otherKeys = ["realms", "session-agents", "session-agent-groups", "local-policies", "local-response-map"];
+const topLevelKeys = [...sectionNames.filter((name) => !name.includes(".")), ...otherKeys];
 
 /**
  * Reads a configuration file. Everything wrong within it is in the result.
@@ -113,6 +114,7 @@ function readConfig(root: MapNode, environment: NodeJS.ProcessEnv, problems: Pro
     ...system,
     signalling: { ...system.signalling, listen },
     realms,
+    "local-response-map": readLocalResponses(root, problems),
     "session-agents": resolveAgents(agents, names, problems),
     "session-agent-groups": resolveGroups(groups, names, problems),
     "local-policies": resolvePolicies(policies, names, problems),

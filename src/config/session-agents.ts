@@ -78,12 +78,6 @@ function checkAgent(agent: Placed<AgentParams>, problems: Problems): void {
   }
 
   const method = params["ping-method"];
-  if (method !== "" && !/^[A-Z]+(\s*;\s*hops\s*=\s*\d{1,3})?$/.test(method)) {
-    refuse(
-      "ping-method",
-      `found "${method}", expected a SIP method, with ;hops=N where wanted, such as OPTIONS;hops=0`,
-    );
-  }
   const pings = method !== "" && params["ping-interval"] > 0;
   if (!pings && method !== "") warn("ping-method", "no ping is sent, as ping-interval is 0");
   if (!pings && params["ping-interval"] > 0) warn("ping-interval", "no ping is sent, as ping-method is empty");
@@ -99,7 +93,30 @@ function checkAgent(agent: Placed<AgentParams>, problems: Problems): void {
       "found 0, expected more than 0 beside min-asr: once below it the agent could never return",
     );
   }
+  checkPing(agent, problems);
   checkLimits(agent, problems);
+}
+
+const pingMethod = /^\s*([\w.!%*+`'~-]+)\s*(;\s*hops\s*=\s*\d{1,3}\s*)?$/i;
+
+/** They mean nothing outside a transaction or dialog, or would begin one that a ping has no use for. */
+const unfitForPings = ["ACK", "CANCEL", "PRACK", "SUBSCRIBE", "REFER"];
+
+/** User parts as RFC 3261 section 25.1 has them. */
+const userPart = /^(?:[\w.!~*'()&=+$,;?/-]|%[\da-f]{2})*$/i;
+
+function checkPing(agent: Placed<AgentParams>, problems: Problems): void {
+  const { value: params } = agent;
+  const text = params["ping-method"];
+  const method = pingMethod.exec(text)?.[1]?.toUpperCase() ?? "";
+  if (text !== "" && (method === "" || unfitForPings.includes(method))) {
+    const expected = "expected a SIP method, with ;hops=N where wanted, such as OPTIONS;hops=0";
+    problems.error(agent.placeOf("ping-method"), `found "${text}", ${expected}`);
+  }
+  for (const key of ["ping-from-user-part", "ping-to-user-part"] as const) {
+    if (userPart.test(params[key])) continue;
+    problems.error(agent.placeOf(key), `found "${params[key]}", expected the user part of a SIP URI`);
+  }
 }
 
 type Limit = keyof AgentParams & `max-${string}`;

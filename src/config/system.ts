@@ -3,10 +3,10 @@ import type { WeirConfig } from "./config.ts";
 import type { Problems } from "./problems.ts";
 import { asMap, readTable, refuseUnknownKeys } from "./read-map.ts";
 import { readParam, type SystemParam } from "./read-param.ts";
-import { environmentName, sectionNames, systemParams } from "./system-params.ts";
+import { environmentName, type SectionName, sectionNames, systemParams } from "./system-params.ts";
 import { childPath, type MapNode, type ScalarNode } from "./yaml-source.ts";
 
-export type SystemConfig = Omit<WeirConfig, "realms" | "session-agents" | "session-agent-groups" | "local-policies">;
+export type SystemConfig = Pick<WeirConfig, Extract<SectionName, keyof WeirConfig>>;
 
 /** Text of an environment variable that its parameter does not take. */
 class Rejected {

@@ -15,6 +15,7 @@ export interface BenchOptions {
   readonly agents?: readonly Partial<AgentParams>[];
   readonly failover?: Partial<FailoverParams>;
   readonly realm?: Partial<CallManagerConfig["realms"][number]>;
+  readonly responses?: CallManagerConfig["local-response-map"];
   /** No policy at all. */
   readonly noRoute?: boolean;
   /** One next hop that is no agent, instead of the agents. */
@@ -75,6 +76,7 @@ export class CallBench {
       {
         realms: [{ identifier: "default", listen: [], allow: "any", ...options.realm }],
         "retry-after": { min: 2, max: 6 },
+        ...(options.responses && { "local-response-map": options.responses }),
       },
       { signalling: this.signalling, agents: this.agents, router, clock: this.clock, random, log },
     );

@@ -1,4 +1,6 @@
 import { agentParams, rateConstraintParams } from "../../src/agents/params.ts";
+import { type LocalResponse, localResponses } from "../../src/calls/local-responses.ts";
+import { localResponseNames, localResponseParams } from "../../src/config/local-responses.ts";
 import { policyAttributeParams } from "../../src/config/policies.ts";
 import { expectation, type SystemParam, type SystemParams } from "../../src/config/read-param.ts";
 import { realmParams } from "../../src/config/realms.ts";
@@ -48,6 +50,15 @@ const sections = (): string =>
     })
     .join("\n\n");
 
+const localCauses = (): string =>
+  table(
+    ["name", "default response"],
+    localResponseNames.map((name) => {
+      const { status, reason, retryAfter }: LocalResponse = localResponses[name];
+      return [`\`${name}\``, `${status} ${reason}${retryAfter ? ", Retry-After" : ""}`];
+    }),
+  );
+
 /** What docs/configuration.md shows between `<!-- table: name -->` and `<!-- end -->`. */
 export const parameterTables: Readonly<Record<string, () => string>> = {
   sections,
@@ -55,6 +66,12 @@ export const parameterTables: Readonly<Record<string, () => string>> = {
   "session-agents": () => plain(agentParams),
   "rate-constraints": () => plain(rateConstraintParams),
   "session-agent-groups": () => plain({ ...groupParams, ...failoverParams }),
+  "local-responses": localCauses,
+  "local-response-map": () =>
+    table(
+      ["parameter", "values", "meaning"],
+      Object.entries(localResponseParams).map(([name, param]) => [`\`${name}\``, values(param), param.doc]),
+    ),
   "policy-attributes": () => plain(policyAttributeParams),
 };
 

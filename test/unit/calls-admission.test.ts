@@ -49,6 +49,32 @@ describe("a caller is told (SEMANTICS section 7)", () => {
     expect(bench.invite({ ...fromAgentA, headers: { "call-id": "in-2" } }).statuses).toEqual([]);
   });
 
+  it("what local-response-map says instead: status, phrase, cause; Retry-After stays with the name", () => {
+    const responses = {
+      "no-route": { status: 480, "q850-cause": 1 },
+      "next-hop-sa-exc-constraints": { status: 480, reason: "All Lines Busy", "q850-cause": 42 },
+      "too-many-hops": { reason: "Enough" },
+    } as const;
+    expect(new CallBench({ noRoute: true, responses }).invite().last).toEqual({
+      status: 480,
+      reason: "Temporarily Unavailable",
+      headers: { reason: "Q.850;cause=1" },
+      body: "",
+    });
+    const bench = new CallBench({ agents: [{ "max-outbound-sessions": 1 }], responses });
+    bench.talk();
+    expect(bench.invite({ headers: { "call-id": "in-2" } }).last).toMatchObject({
+      status: 480,
+      reason: "All Lines Busy",
+      headers: { reason: "Q.850;cause=42", "retry-after": "4" },
+    });
+    expect(bench.invite({ headers: { "call-id": "in-3", "max-forwards": "0" } }).last).toMatchObject({
+      status: 483,
+      reason: "Enough",
+      headers: {},
+    });
+  });
+
   it("483 when it may make no further hop, and nobody's place is taken", () => {
     const bench = new CallBench();
     expect(bench.invite({ headers: { "max-forwards": "0" } }).statuses).toEqual([483]);

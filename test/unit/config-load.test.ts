@@ -467,3 +467,56 @@ describe("settings that contradict each other", () => {
     expect(read(`${base}signalling: { timers: { t1: 5000 } }`).errors).toHaveLength(1);
   });
 });
+
+describe("local-response-map", () => {
+  const mapped = (lines: string) => `${base}local-response-map:\n${lines}`;
+
+  it("takes a status, a phrase and a cause for each name, and leaves the rest alone", () => {
+    const config = valid(
+      mapped('  no-route: { status: 480, reason: "Not Here", q850-cause: 3 }\n  unknown-source: { status: 0 }\n'),
+    );
+    expect(config["local-response-map"]).toEqual({
+      "no-route": { status: 480, reason: "Not Here", "q850-cause": 3 },
+      "unknown-source": { status: 0 },
+    });
+    expect(valid(base)["local-response-map"]).toEqual({});
+  });
+
+  it("tells what it cannot mean", () => {
+    const text = mapped(
+      '  no-rout: {}\n  no-route: { status: 0 }\n  loop: { status: 180, reason: "a\\r\\nb", q850-caus: 3 }\n  draining: 503\n',
+    );
+    expect(read(text).errors.map((line) => line.replace(/^weir.yaml:\d+: /, ""))).toEqual([
+      'local-response-map.no-rout: unknown key; did you mean "no-route"?',
+      "local-response-map.no-route.status: found 0, expected 400 to 699",
+      'local-response-map.loop.q850-caus: unknown key; did you mean "q850-cause"?',
+      "local-response-map.loop.status: found 180, expected 400 to 699",
+      'local-response-map.loop.reason: found "a\\r\\nb", expected printable ASCII',
+      "local-response-map.draining: found 503, expected a map",
+    ]);
+  });
+});
+
+describe("a ping", () => {
+  const pinged = (params: string) =>
+    read(base.replace("hostname: carrier-a", `hostname: carrier-a, ${params}`)).errors.map((line) =>
+      line.replace(/^weir.yaml:\d+: /, ""),
+    );
+
+  it("may use any method that stands alone, with hops", () => {
+    expect(
+      pinged('ping-method: "OPTIONS;hops=1", ping-interval: 5, ping-from-user-part: weir, ping-to-user-part: "a%20b"'),
+    ).toEqual([]);
+  });
+
+  it("must not use others, nor user parts that no URI can hold", () => {
+    expect(
+      pinged('ping-method: CANCEL, ping-interval: 5, ping-from-user-part: "a b", ping-to-user-part: "x>"'),
+    ).toEqual([
+      'session-agents[0].ping-method: found "CANCEL", expected a SIP method, with ;hops=N where wanted, such as OPTIONS;hops=0',
+      'session-agents[0].ping-from-user-part: found "a b", expected the user part of a SIP URI',
+      'session-agents[0].ping-to-user-part: found "x>", expected the user part of a SIP URI',
+    ]);
+    expect(pinged('ping-method: "OPTIONS;hop=1", ping-interval: 5')).toHaveLength(1);
+  });
+});
