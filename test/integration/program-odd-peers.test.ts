@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { Holder } from "../support/held-call.ts";
@@ -10,7 +12,11 @@ describe("a peer that does what few do", () => {
   let agent: RawUa | undefined;
 
   beforeAll(async () => {
-    weir = await Weir.start({ agents: { carrier: {} }, routes: { "100": ["carrier"] }, t1: 100 });
+    weir = await Weir.start({
+      agents: { carrier: {}, "carrier-tcp": { "transport-method": "TCP" } },
+      routes: { "100": ["carrier"], "200": ["carrier-tcp"] },
+      t1: 100,
+    });
   });
   afterEach(async () => {
     await weir.idle(20_000);
@@ -118,5 +124,32 @@ describe("a peer that does what few do", () => {
     await weir.sessions("carrier", "outbound", 1);
     carrier.send(byeAfter(ack, carrier.local, weir.listen), weir.listen);
     expect((await carrier.receive("an answer to BYE", (m) => m.method === "BYE" && m.status > 0)).status).toBe(200);
+  });
+
+  it("closes its TCP connection after 180: CANCEL reaches it on a new one", async () => {
+    const carrier = weir.agent("carrier-tcp");
+    const methods: string[] = [];
+    const server = createServer((socket) => {
+      socket.setEncoding("latin1").on("data", (text: string) => {
+        const request = new SipText(text);
+        methods.push(request.method);
+        if (request.method === "INVITE") socket.end(responseTo(request, 180, "Ringing", carrier));
+        if (request.method === "CANCEL") socket.write(responseTo(request, 200, "OK", carrier));
+      });
+    }).listen(carrier.port, carrier.address);
+    try {
+      await once(server, "listening");
+      const ua = await RawUa.open(await weir.caller());
+      const call = new RawCall(ua.local, weir.listen, "200");
+      ua.send(call.invite(), weir.listen);
+      await ua.receive("180", ({ status }) => status === 180);
+      ua.send(call.cancel(), weir.listen);
+      expect((await ua.final(call.callId)).status).toBe(487);
+      await eventually("CANCEL at the agent", () => methods.includes("CANCEL"));
+      expect(methods).toEqual(["INVITE", "CANCEL"]);
+      ua.close();
+    } finally {
+      server.close();
+    }
   });
 });

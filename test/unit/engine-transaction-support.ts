@@ -149,7 +149,7 @@ export class Bench {
   constructor(options: Pick<TransactionLayerOptions, "silenceAfterProvisional" | "limits"> = {}) {
     this.layer = new TransactionLayer({
       ...options,
-      transports: { responseFlow: (_request, flow) => flow },
+      transports: { responseFlow: (_request, flow) => flow, liveFlow: (flow) => flow },
       clock: this.clock,
       timers: defaultTimers,
       user: {

@@ -30,6 +30,7 @@ export interface CoreOptions {
   readonly log: EngineLog;
   readonly transports: Ways & {
     responseFlow(request: SipMessage, flow: Flow): Flow;
+    liveFlow(flow: Flow): Flow;
     readonly listening: readonly Target[];
   };
   readonly resolve: Resolver;

@@ -17,6 +17,8 @@ import type { ClientTransaction, ClientTransactionUser, OutgoingRequest, Transac
 export interface ResponseRouter {
   /** The way back of a request's responses (RFC 3261 section 18.2.2, RFC 3581). */
   responseFlow(request: SipMessage, flow: Flow): Flow;
+  /** The flow itself, or a new one to the same peer where its connection has closed. */
+  liveFlow(flow: Flow): Flow;
 }
 
 export interface TransactionLayerOptions {
@@ -186,7 +188,7 @@ export class TransactionLayer {
 
   #sendCancel(invite: ClientMachine, headers: string): void {
     const { branch, flow, text } = invite;
-    this.request({ method: "CANCEL", branch, text: cancelFor(text, headers) }, flow, nobody);
+    this.request({ method: "CANCEL", branch, text: cancelFor(text, headers) }, this.#transports.liveFlow(flow), nobody);
   }
 
   #stray(response: SipMessage, flow: Flow): void {

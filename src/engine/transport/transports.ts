@@ -109,6 +109,15 @@ export class Transports {
     return this.#listenerOf(flow)?.flowTo(address, target) ?? flow;
   }
 
+  /**
+   * The flow itself, or a new one to the same peer where its connection has closed: for a request of its own that follows
+   * another, as CANCEL does. The flow as it was where no connection can be made.
+   */
+  liveFlow(flow: Flow): Flow {
+    if (!(flow instanceof TcpConnection) || flow.open) return flow;
+    return this.flowTo({ protocol: flow.protocol, address: flow.remoteAddress, port: flow.remotePort }) ?? flow;
+  }
+
   /** Whether a message to `host` (a name or an address) and `port` would come back to one of the listeners. */
   isLocal(host: string, port: number): boolean {
     return isListening(this.#listeners, host, port === 0 ? DEFAULT_PORT : port);
