@@ -17,6 +17,8 @@ export interface SignallingConfig {
   readonly drachtio: { readonly host: string; readonly port: number; readonly secret: string };
   /** RFC 3261 table 4, milliseconds. */
   readonly timers: { readonly t1: number; readonly t2: number; readonly t4: number };
+  /** Listeners on which requests are dropped unanswered unless they come from one of these numeric addresses. */
+  readonly closed?: readonly (ListenAddress & { readonly sources: readonly string[] })[];
 }
 
 export interface RealmConfig {

@@ -3,7 +3,7 @@ import { WeirError } from "../errors.ts";
 import { formatListenAddress } from "./addresses.ts";
 import type { ListenAddress, RealmConfig, WeirConfig } from "./config.ts";
 import { readGroups } from "./groups.ts";
-import { refuseSharedListeners, warnAboutListening } from "./listening.ts";
+import { closedListeners, refuseSharedListeners, warnAboutListening } from "./listening.ts";
 import { readLocalResponses } from "./local-responses.ts";
 import { readPolicies } from "./policies.ts";
 import { type Problem, Problems } from "./problems.ts";
@@ -110,12 +110,15 @@ function readConfig(root: MapNode, environment: NodeJS.ProcessEnv, problems: Pro
   if (system.signalling.engine === "embedded") warnAboutListening(agents, listen, problems);
 
   const names = new Names(agents, groups, realms, problems);
+  const responses = readLocalResponses(root, problems);
+  const resolved = resolveAgents(agents, names, problems);
+  const closed = responses["unknown-source"]?.status === 0 ? closedListeners(realms, resolved) : [];
   return {
     ...system,
-    signalling: { ...system.signalling, listen },
+    signalling: { ...system.signalling, listen, closed },
     realms,
-    "local-response-map": readLocalResponses(root, problems),
-    "session-agents": resolveAgents(agents, names, problems),
+    "local-response-map": responses,
+    "session-agents": resolved,
     "session-agent-groups": resolveGroups(groups, names, problems),
     "local-policies": resolvePolicies(policies, names, problems),
   };

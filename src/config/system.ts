@@ -1,12 +1,15 @@
 import convict from "convict";
-import type { WeirConfig } from "./config.ts";
+import type { SignallingConfig, WeirConfig } from "./config.ts";
 import type { Problems } from "./problems.ts";
 import { asMap, readTable, refuseUnknownKeys } from "./read-map.ts";
 import { readParam, type SystemParam } from "./read-param.ts";
 import { environmentName, type SectionName, sectionNames, systemParams } from "./system-params.ts";
 import { childPath, type MapNode, type ScalarNode } from "./yaml-source.ts";
 
-export type SystemConfig = Pick<WeirConfig, Extract<SectionName, keyof WeirConfig>>;
+/** What the sections outside the lists say; the rest follows from all of the file. */
+export type SystemConfig = Pick<WeirConfig, Exclude<Extract<SectionName, keyof WeirConfig>, "signalling">> & {
+  readonly signalling: Omit<SignallingConfig, "closed">;
+};
 
 /** Text of an environment variable that its parameter does not take. */
 class Rejected {

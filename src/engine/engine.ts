@@ -1,8 +1,10 @@
 import type { Clock } from "../clock.ts";
 import type { EngineLog } from "./core/context.ts";
 import { Core } from "./core/core.ts";
+import { type ClosedListener, StrangerScreen } from "./core/stranger-screen.ts";
 import { type Resolver, systemResolver } from "./core/way-out.ts";
 import type { AppLink, AppPeer, LinkHost } from "./link/app-link.ts";
+import type { SipMessage } from "./message/sip-message.ts";
 import type { TimerValues } from "./transaction/timers.ts";
 import { type Target, Transports } from "./transport/transport.ts";
 
@@ -14,6 +16,8 @@ export interface EngineOptions {
   readonly timers: TimerValues;
   readonly clock: Clock;
   readonly log: EngineLog;
+  /** Listeners on which strangers are not even refused. */
+  readonly closed?: readonly ClosedListener[];
   /** How names of next hops become addresses; default: the system's resolver. */
   readonly resolve?: Resolver;
 }
@@ -24,11 +28,17 @@ export class Engine implements LinkHost {
   readonly #core: Core;
   readonly #peers = new Map<AppLink, AppPeer>();
 
-  constructor({ listen, timers, clock, log, resolve = systemResolver }: EngineOptions) {
+  constructor({ listen, timers, clock, log, closed = [], resolve = systemResolver }: EngineOptions) {
+    const screen = new StrangerScreen(closed);
     this.#transports = new Transports(
       listen,
       {
-        message: (message, flow) => this.#core.receive(message, flow),
+        message: (message, flow) => {
+          const { context } = this.#core;
+          const known = (request: SipMessage) => context.dialogs.ofRequest(request) !== undefined;
+          if (screen.drops(message, flow, known)) context.counters.strangersDropped++;
+          else this.#core.receive(message, flow);
+        },
         malformed: (message, flow) =>
           this.#core.malformed(message, flow, (request) => this.#transports.responseFlow(request, flow)),
         defect: (error) => log.warn({ err: error }, "a message could not be handled"),

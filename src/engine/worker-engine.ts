@@ -2,6 +2,7 @@ import type { Server } from "node:net";
 import { Worker } from "node:worker_threads";
 import { WeirError } from "../errors.ts";
 import type { EngineLog } from "./core/context.ts";
+import type { ClosedListener } from "./core/stranger-screen.ts";
 import { FrameQueue } from "./link/frame-queue.ts";
 import { VirtualServer } from "./link/virtual-link.ts";
 import type { FromEngine, ToEngine, WorkerSettings } from "./link/worker-protocol.ts";
@@ -12,6 +13,8 @@ export interface WorkerEngineOptions {
   readonly listen: readonly Target[];
   /** RFC 3261 table 4, milliseconds. */
   readonly timers: TimerValues;
+  /** As `EngineOptions.closed`. */
+  readonly closed?: readonly ClosedListener[];
   readonly log: EngineLog;
   readonly wholeMessages?: boolean;
   readonly reportTrying?: boolean;
@@ -40,11 +43,12 @@ export class WorkerEngine {
     listen,
     timers,
     log,
+    closed = [],
     wholeMessages = false,
     reportTrying = true,
     program = built,
   }: WorkerEngineOptions) {
-    const workerData: WorkerSettings = { listen, timers, wholeMessages, reportTrying };
+    const workerData: WorkerSettings = { listen, timers, closed, wholeMessages, reportTrying };
     this.#worker = new Worker(program, { workerData });
     this.#exited = new Promise((resolve) => this.#worker.once("exit", () => resolve()));
     this.#log = log;

@@ -15,6 +15,7 @@ function run(port: MessagePort, settings: WorkerSettings): void {
   const engine = new Engine({
     listen: settings.listen,
     timers: settings.timers,
+    closed: settings.closed,
     clock: systemClock,
     log: { warn: (detail, message) => tell({ kind: "warning", detail: plain(detail), message }) },
   });

@@ -25,14 +25,22 @@ export class EmbeddedLink implements EngineLink {
     this.#server = server;
   }
 
-  static inThisThread({ listen, timers }: SignallingConfig, clock: Clock, log: SignallingLog): EmbeddedLink {
-    const engine = new Engine({ listen, timers, clock, log });
+  static inThisThread(
+    { listen, timers, closed = [] }: SignallingConfig,
+    clock: Clock,
+    log: SignallingLog,
+  ): EmbeddedLink {
+    const engine = new Engine({ listen, timers, closed, clock, log });
     return new EmbeddedLink(engine, createVirtualLink(engine));
   }
 
   /** `program`: the thread's, where it is not the built one. */
-  static inWorkerThread({ listen, timers }: SignallingConfig, log: SignallingLog, program?: URL): EmbeddedLink {
-    const engine = new WorkerEngine({ listen, timers, log, ...(program && { program }) });
+  static inWorkerThread(
+    { listen, timers, closed = [] }: SignallingConfig,
+    log: SignallingLog,
+    program?: URL,
+  ): EmbeddedLink {
+    const engine = new WorkerEngine({ listen, timers, closed, log, ...(program && { program }) });
     return new EmbeddedLink(engine, engine.server);
   }
 

@@ -21,6 +21,8 @@ export interface CoreCounters {
   byesSent: number;
   /** Messages answered with an error because they could not be parsed. */
   malformedAnswered: number;
+  /** Requests of strangers left without any answer, on listeners that are closed to them. */
+  strangersDropped: number;
 }
 
 export const newCoreCounters = (): CoreCounters => ({
@@ -35,4 +37,5 @@ export const newCoreCounters = (): CoreCounters => ({
   loops: 0,
   byesSent: 0,
   malformedAnswered: 0,
+  strangersDropped: 0,
 });

@@ -1,3 +1,4 @@
+import type { ClosedListener } from "../core/stranger-screen.ts";
 import type { TimerValues } from "../transaction/timers.ts";
 import type { Target } from "../transport/transport.ts";
 
@@ -5,6 +6,7 @@ import type { Target } from "../transport/transport.ts";
 export interface WorkerSettings {
   readonly listen: readonly Target[];
   readonly timers: TimerValues;
+  readonly closed: readonly ClosedListener[];
   readonly wholeMessages: boolean;
   readonly reportTrying: boolean;
 }
