@@ -21,6 +21,7 @@ describe("a peer that does what few do", () => {
   afterEach(async () => {
     await weir.idle(20_000);
     agent?.close();
+    agent = undefined;
   });
   afterAll(() => weir?.stop());
 
