@@ -9,6 +9,7 @@ import type { Router } from "../routing/router.ts";
 import { parseNameAddr } from "../signalling/addresses.ts";
 import {
   dialogIdOf,
+  type Headers,
   type IncomingAck,
   type IncomingRequest,
   type Reply,
@@ -180,8 +181,13 @@ export class CallManager implements SignallingUser, CallHost {
   /** The answer to a request that belongs to no call. */
   #replyOutOfCalls(request: IncomingRequest): Reply {
     const realm = this.#realms.of(request.receivedOn);
-    if (!this.#agentBehind(request, realm) && realm.allow === "agents") return this.replies.for("unknown-source");
+    const agent = this.#agentBehind(request, realm);
+    if (!agent && realm.allow === "agents") return this.replies.for("unknown-source");
     if (tagOf(request.headers.to) !== "") return this.replies.for("no-dialog");
+    const { method, headers } = request;
+    const admission = agent?.admit({ direction: "inbound", method, answersChallenge: answersChallenge(headers) });
+    if (admission?.admitted === false) return this.replies.for("recv-sa-exc-constraints");
+    admission?.lease.release("done");
     return replyOutOfDialog(request, this.#draining, this.replies);
   }
 
@@ -198,9 +204,8 @@ export class CallManager implements SignallingUser, CallHost {
     if (hopsLeft(request.headers) < 0) return "too-many-hops";
     if (this.#draining) return "draining";
     if (!agent) return realm.allow === "agents" ? "unknown-source" : { lease: undefined };
-    const { headers } = request;
-    const answersChallenge = "authorization" in headers || "proxy-authorization" in headers;
-    const admission = agent.admit({ direction: "inbound", method: "INVITE", answersChallenge });
+    const challenged = answersChallenge(request.headers);
+    const admission = agent.admit({ direction: "inbound", method: "INVITE", answersChallenge: challenged });
     return admission.admitted ? { lease: admission.lease } : "recv-sa-exc-constraints";
   }
 
@@ -231,5 +236,7 @@ export class CallManager implements SignallingUser, CallHost {
     );
   }
 }
+
+const answersChallenge = (headers: Headers): boolean => "authorization" in headers || "proxy-authorization" in headers;
 
 const tagOf = (value: string | undefined): string => (value === undefined ? "" : (parseNameAddr(value)?.tag ?? ""));

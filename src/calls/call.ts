@@ -1,3 +1,4 @@
+import type { Direction } from "../agents/direction.ts";
 import type { Lease, ReleaseReason } from "../agents/lease.ts";
 import type { SessionAgent } from "../agents/session-agent.ts";
 import type { Clock } from "../clock.ts";
@@ -164,8 +165,10 @@ export class Call implements AttemptOwner, RelayHost {
   }
 
   request(side: Side, request: IncomingRequest): void {
+    const agent = this.#agentOn(side);
     // Traffic within a dialog is a sign of life too: no ping is due (SEMANTICS.md section 4.3).
-    this.#agentOn(side)?.touch();
+    agent?.touch();
+    if (request.method === "INVITE") countReInvite(agent, "inbound");
     if (hopsLeft(request.headers) < 0) {
       request.respond(this.#host.replies.for("too-many-hops"));
       return;
@@ -223,8 +226,10 @@ export class Call implements AttemptOwner, RelayHost {
   }
 
   send(to: Side, { method, headers, body }: InDialogRequest, user: ExchangeUser): Exchange {
+    const agent = this.#agentOn(to);
+    if (method === "INVITE") countReInvite(agent, "outbound");
     const request = { method, uri: "", dialogId: this.dialogOf(to), headers, body };
-    return this.#host.signalling.send(request, heardFrom(this.#agentOn(to), user));
+    return this.#host.signalling.send(request, heardFrom(agent, user));
   }
 
   dialogOf(side: Side): string {
@@ -405,6 +410,12 @@ export class Call implements AttemptOwner, RelayHost {
         return "error";
     }
   }
+}
+
+/** It counts for the rate of INVITE, is never refused, and takes no place (SEMANTICS.md section 3). */
+function countReInvite(agent: SessionAgent | undefined, direction: Direction): void {
+  const admission = agent?.admit({ direction, method: "INVITE", exempt: true });
+  if (admission?.admitted) admission.lease.release("done");
 }
 
 interface StepInput {

@@ -176,3 +176,46 @@ describe("a request outside any call", () => {
     expect(ask("INVITE", new CallBench(), "<sip:x@y>;tag=1")?.status).toBe(481);
   });
 });
+
+describe("rate-constraints of an agent", () => {
+  const rates = {
+    method: "OPTIONS",
+    "max-inbound-burst-rate": 2,
+    "max-outbound-burst-rate": 0,
+    "max-inbound-sustain-rate": 0,
+    "max-outbound-sustain-rate": 0,
+  };
+  const limited = (method: "INVITE" | "OPTIONS") =>
+    new CallBench({ agents: [{ "rate-constraints": [{ ...rates, method }] }] });
+
+  it("refuse what it asks outside calls, but not what answers a challenge", () => {
+    const bench = limited("OPTIONS");
+    const ask = (headers = {}) => {
+      const request = new FakeRequest("OPTIONS", { ...fromAgentA, headers });
+      bench.calls.request(request);
+      return request.last?.status;
+    };
+    expect([ask(), ask(), ask(), ask({ authorization: "Digest x" })]).toEqual([200, 200, 503, 200]);
+    bench.clock.advance(1_000);
+    expect(ask()).toBe(200);
+    expect(bench.agent("a").letter).toBe("I");
+  });
+
+  it("count re-INVITEs and refuse none", () => {
+    const bench = limited("INVITE");
+    const caller = bench.invite(fromAgentA);
+    bench.agent("a").setAdmin("draining");
+    bench.signalling.last("INVITE").respond(200, { body: answer });
+    bench.ackFromCaller();
+    expect(caller.statuses).toEqual([200]);
+    bench.clock.advance(1_000);
+    for (let i = 0; i < 3; i++) {
+      const again = bench.fromCaller("INVITE");
+      bench.signalling.last("INVITE").respond(488);
+      expect(again.statuses).toEqual([488]);
+    }
+    const next = bench.invite({ ...fromAgentA, headers: { "call-id": "in-2" } });
+    expect(next.statuses).toEqual([503]);
+    expect(bench.agent("a").snapshot().exceeded).toEqual({ "rate-constraints.INVITE.max-inbound-burst-rate": 1 });
+  });
+});
