@@ -93,6 +93,7 @@ function localOutcome(status: number, reason: string): Outcome {
 }
 
 const causes: readonly (readonly [text: RegExp, cause: RefusalCause])[] = [
+  [/INVITE is in progress/, "request-pending"],
   [/to myself/i, "loop"],
   [/unable to find dialog/i, "no-dialog"],
   [/provided socket/i, "disconnected"],

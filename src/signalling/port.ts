@@ -83,8 +83,8 @@ export type Outcome =
   | { readonly kind: "transport-failure"; readonly detail: string; readonly unresolved?: true }
   | { readonly kind: "refused"; readonly cause: RefusalCause; readonly detail: string };
 
-/** `loop`: the target is ourselves. `no-dialog`: it has ended. `bad-request`: it cannot be sent as it is. `disconnected`: no engine. */
-export type RefusalCause = "loop" | "no-dialog" | "bad-request" | "disconnected";
+/** `request-pending`: another INVITE is under way in the dialog (RFC 3261 section 14.1). `loop`: the target is ourselves. `no-dialog`: it has ended. `bad-request`: it cannot be sent as it is. `disconnected`: no engine. */
+export type RefusalCause = "request-pending" | "loop" | "no-dialog" | "bad-request" | "disconnected";
 
 /** Whoever sent a request. After `SignallingUser.disconnected` nothing more is heard of it. */
 export interface ExchangeUser {

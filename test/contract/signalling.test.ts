@@ -304,6 +304,26 @@ describe.each(Object.entries(rigs))("signalling on %s", (_, open) => {
     });
   });
 
+  it("refuses a re-INVITE as pending while the peer's own is under way, wherever that is by then", async () => {
+    const { sent } = ask({ body: "v=0 offer" });
+    const invite = await peer.next("INVITE");
+    peer.answer(invite, 200, { toTag: "callee" });
+    const answer = await sent.response();
+    answer.ack();
+    await peer.next("ACK");
+    const { callId } = invite;
+    const within = { callId, fromTag: "callee", to: invite.header("from") ?? "" };
+    call({ ...within, cseq: 7 });
+    const theirs = await soon(() => user.requests[0]);
+    const ours = ask({ uri: "", dialogId: answer.dialogId }).sent;
+    expect(await ours.outcome()).toMatchObject({ kind: "refused", cause: "request-pending" });
+    theirs.respond(reply(488));
+    await peer.next(488);
+    const { sent: bye } = ask({ method: "BYE", uri: "", dialogId: answer.dialogId });
+    peer.answer(await peer.next("BYE"), 200);
+    await bye.response();
+  });
+
   it("keeps a CANCEL back until the first provisional response", async () => {
     const { sent, exchange } = ask({});
     exchange.cancel({ reason: "SIP;cause=487" });
