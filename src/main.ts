@@ -8,6 +8,7 @@ import { agentMetrics } from "./operations/agent-metrics.ts";
 import { AgentWatch } from "./operations/agent-watch.ts";
 import { callMetrics } from "./operations/call-metrics.ts";
 import { engineMetrics } from "./operations/engine-metrics.ts";
+import { type ExplainQuery, readExplainQuery } from "./operations/explain-query.ts";
 import { groupViews } from "./operations/group-view.ts";
 import type { Log } from "./operations/log.ts";
 import { Metrics } from "./operations/metrics.ts";
@@ -69,6 +70,11 @@ export class Weir {
       agents: this.agents,
       groups: () => groupViews(router.groups),
       calls: () => this.calls.list(),
+      explain: (query: ExplainQuery) => {
+        const now = clock.date();
+        const request = readExplainQuery(query, { realms: config.realms.map(({ identifier }) => identifier), now });
+        return "error" in request ? request : router.explain(request, now - clock.now());
+      },
       missing: () => this.#missing(),
     };
     this.#admin = new AdminApi(views, metrics);

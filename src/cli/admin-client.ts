@@ -33,6 +33,7 @@ export async function getAdmin(options: AdminOptions, path: string, notFound: st
     throw new CommandFailed(`no Weir answers at ${base}: ${reason}`, exitCodes.unavailable);
   }
   if (response.status === 404) throw new CommandFailed(notFound, 1);
+  if (response.status === 400) throw new CommandFailed(((await response.json()) as { error: string }).error, 1);
   if (!response.ok) throw new CommandFailed(`${base} answered ${response.status}`, exitCodes.unavailable);
   return response.json();
 }

@@ -5,6 +5,7 @@ import type { AdminOptions } from "./admin-client.ts";
 import { check } from "./check.ts";
 import { defaultConfigFile } from "./configuration.ts";
 import { engineCommand } from "./engine.ts";
+import type { ExplainOptions } from "./explain.ts";
 
 const program = new Command("weir")
   .description("Load-aware SIP proxy for carrier trunks.")
@@ -57,6 +58,21 @@ program
   .action(async (options: AdminOptions) => {
     const { calls } = await import("./calls.ts");
     await show(calls(options, new Date()));
+  });
+
+program
+  .command("explain")
+  .description("say where a call would go in the running Weir, and why, without making it")
+  .requiredOption("-t, --to <address>", "the called number or address")
+  .option("-f, --from <address>", "the calling number or address")
+  .option("-r, --realm <identifier>", "the realm it enters through (default: the first)")
+  .option("--at <date>", "when, such as 2026-03-01T08:00 (default: now); agents are taken as they are now")
+  .option("-m, --method <method>", "the method (default: INVITE)")
+  .option(...configOption)
+  .option(...adminOption)
+  .action(async (options: ExplainOptions) => {
+    const { explain } = await import("./explain.ts");
+    await show(explain(options));
   });
 
 program

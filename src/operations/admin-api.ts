@@ -1,5 +1,6 @@
 import { type FastifyInstance, type FastifyReply, fastify } from "fastify";
 import { WeirError } from "../errors.ts";
+import type { BadQuery, ExplainQuery } from "./explain-query.ts";
 import type { Metrics } from "./metrics.ts";
 import { version } from "./version.ts";
 
@@ -11,6 +12,8 @@ export interface AdminViews {
   };
   groups(): readonly object[];
   calls(): readonly object[];
+  /** Where a call would go and why; no call is made and nothing is moved. */
+  explain(query: ExplainQuery): object | BadQuery;
   /** What must be true before traffic should be sent here, and is not. Empty = ready. */
   missing(): readonly string[];
 }
@@ -38,6 +41,10 @@ export class AdminApi {
     });
     this.#http.get("/v1/groups", () => ({ groups: views.groups() }));
     this.#http.get("/v1/calls", () => ({ calls: views.calls() }));
+    this.#http.get<{ Querystring: ExplainQuery }>("/v1/explain", (request, reply) => {
+      const explanation = views.explain(request.query);
+      return "error" in explanation ? reply.code(400).send(explanation) : explanation;
+    });
     this.#http.setNotFoundHandler((request, reply) => notFound(reply, `there is no ${request.method} ${request.url}`));
   }
 

@@ -13,9 +13,15 @@ const ipv4 = /^\d{1,3}(\.\d{1,3}){3}$/;
 export function numberOf(user: string): string {
   if (plainDigits(user)) return user;
   const end = user.indexOf(";");
-  const bare = (end < 0 ? user : user.slice(0, end)).replace(visualSeparators, "");
+  const bare = unescaped(end < 0 ? user : user.slice(0, end)).replace(visualSeparators, "");
   return number.test(bare) ? bare : "";
 }
+
+/** `%2B44` is `+44` (RFC 3261 section 19.1.2); text that is no escape stays. */
+const unescaped = (text: string): string =>
+  text.includes("%")
+    ? text.replace(/%[0-9a-f]{2}/gi, (code) => String.fromCharCode(Number.parseInt(code.slice(1), 16)))
+    : text;
 
 /** The common case, decided without a regular expression: only digits, perhaps after a `+`. */
 function plainDigits(user: string): boolean {
@@ -27,6 +33,9 @@ function plainDigits(user: string): boolean {
   }
   return true;
 }
+
+/** A carrier's code as policies and requests are compared: in lower case, without visual separators. */
+export const normalCarrier = (carrier: string): string => carrier.toLowerCase().replace(visualSeparators, "");
 
 /** Reads one from-address or to-address of a policy; undefined when it can be none of the three kinds. */
 export function parsePattern(text: string): AddressPattern | undefined {

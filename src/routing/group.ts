@@ -1,29 +1,35 @@
 import type { SessionAgent } from "../agents/session-agent.ts";
 import type { Search } from "./candidate.ts";
-import { isNest, type Member, type Nest } from "./member.ts";
-import type { GroupParams } from "./params.ts";
-import { type Chooser, chooserFor } from "./strategies.ts";
+import type { Member, Nest } from "./member.ts";
+import type { FailoverParams, GroupParams } from "./params.ts";
+import { choosers, type Memory, newMemory } from "./strategies.ts";
 
 /** A session-agent group: its members in order, and the memory of its strategy (SEMANTICS.md section 5). */
 export class Group implements Nest {
   readonly name: string;
   readonly params: GroupParams;
-  readonly #members: Member[] = [];
-  readonly #choose: Chooser;
+  readonly memory: Memory = newMemory();
+  readonly #members: (SessionAgent | Group)[] = [];
+  readonly #setsFailover: boolean;
 
   constructor(params: GroupParams) {
     this.name = params["group-name"];
     this.params = params;
-    this.#choose = chooserFor(params.strategy);
+    this.#setsFailover = Object.keys(params.failover).length > 0;
   }
 
   /** Members in order of configuration. Set once, when all groups exist, as groups may name each other. */
-  get members(): readonly Member[] {
+  get members(): readonly (SessionAgent | Group)[] {
     return this.#members;
   }
 
-  adopt(members: readonly Member[]): void {
+  adopt(members: readonly (SessionAgent | Group)[]): void {
     this.#members.push(...members);
+  }
+
+  /** What the group sets itself over the parameters around it. */
+  failoverOver(outer: FailoverParams): FailoverParams {
+    return this.#setsFailover ? { ...outer, ...this.params.failover } : outer;
   }
 
   /**
@@ -33,11 +39,12 @@ export class Group implements Nest {
   next(search: Search, path: Group[], depth = 0): SessionAgent | undefined {
     const inside = path[depth];
     if (inside) {
-      const agent = inside.next(search, path, depth + 1);
+      const agent = search.left(inside) ? undefined : inside.next(search, path, depth + 1);
       if (agent) return agent;
       path.length = depth;
     }
-    const member = this.#choose(this.#members, (each) => hasEligible(each, search));
+    const choose = choosers[this.params.strategy];
+    const member = choose(this.#members, (each) => hasEligible(each, search), search.memoryOf(this));
     if (!(member instanceof Group)) return member as SessionAgent | undefined;
     path[depth] = member;
     return member.next(search, path, depth + 1);
@@ -45,5 +52,6 @@ export class Group implements Nest {
 }
 
 function hasEligible(member: Member, search: Search): boolean {
-  return isNest(member) ? member.members.some((each) => hasEligible(each, search)) : search.eligible(member);
+  if (!(member instanceof Group)) return search.eligible(member as SessionAgent);
+  return !search.left(member) && member.members.some((each) => hasEligible(each, search));
 }

@@ -64,6 +64,8 @@ export interface PolicyAttribute {
   /** An agent's hostname, `SAG:group`, or a SIP address. */
   readonly "next-hop": string;
   readonly cost: number;
+  /** The carriers that callers reach by it, as normalCarrier gives them; none = for every caller. */
+  readonly carriers?: readonly string[];
 }
 
 export interface PolicyTime {

@@ -1,6 +1,7 @@
 import type { Ms } from "../clock.ts";
 import { AddressIndex, type AddressPattern, numberOf, parsePattern } from "./address.ts";
-import type { PolicyAttribute, PolicyParams, PolicyTime } from "./params.ts";
+import type { PolicyAttribute, PolicyParams } from "./params.ts";
+import { minutesInForce, timeMatches } from "./policy-time.ts";
 
 /** What a request is routed by. User parts as in the URI; hosts without port. */
 export interface RouteRequest {
@@ -12,6 +13,8 @@ export interface RouteRequest {
   readonly sourceRealm: string;
   /** Wall clock, milliseconds since 1970. */
   readonly at: Ms;
+  /** The carrier that the caller asks for (`cic`, RFC 4694), as normalCarrier gives it; "" when for none. */
+  readonly carrier?: string;
 }
 
 /** One next hop that the request may take, with what its place in the order was decided by. */
@@ -27,14 +30,19 @@ export interface Hop {
   readonly minutes: number;
 }
 
+/** A policy whose addresses match, and the first of its other conditions that does not. */
+export interface Unfit {
+  readonly order: number;
+  readonly because: Condition;
+}
+
+export type Condition = "source-realm" | "methods" | "time" | "carriers";
+
 interface Policy {
   readonly params: PolicyParams;
   readonly order: number;
   readonly minutes: number;
 }
-
-const days = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
-const minutesADay = 24 * 60;
 
 /** Local policies, indexed by to-address and, below that, by from-address (SEMANTICS.md section 6). */
 export class PolicyTable {
@@ -50,18 +58,23 @@ export class PolicyTable {
     });
   }
 
-  /** Every next hop of every policy that matches, best first. Empty = no route. */
-  hops(request: RouteRequest): Hop[] {
+  /** Every next hop of every policy that matches, best first; empty = no route. `unfit` is told what all but matches. */
+  hops(request: RouteRequest, unfit?: (policy: Unfit) => void): Hop[] {
     const hops: Hop[] = [];
     const from = numberOf(request.from);
     this.#byTo.match(numberOf(request.to), request.toHost, (byFrom, toLength) => {
       byFrom.match(from, request.fromHost, (policies, fromLength) => {
-        for (const policy of policies) {
-          if (!inForce(policy.params, request)) continue;
-          const namesMethod = policy.params.methods.length > 0;
-          for (const attribute of policy.params["policy-attributes"]) {
-            const { params, order, minutes } = policy;
-            hops.push({ policy: params, order, attribute, toLength, fromLength, namesMethod, minutes });
+        for (const { params: policy, order, minutes } of policies) {
+          const because = unmet(policy, request);
+          if (because) {
+            unfit?.({ order, because });
+            continue;
+          }
+          const namesMethod = policy.methods.length > 0;
+          for (const attribute of policy["policy-attributes"]) {
+            if (servesCarrier(attribute, request)) {
+              hops.push({ policy, order, attribute, toLength, fromLength, namesMethod, minutes });
+            } else unfit?.({ order, because: "carriers" });
           }
         }
       });
@@ -92,28 +105,13 @@ function withoutRepeats(hops: Hop[]): Hop[] {
   return hops.filter((hop) => !seen.has(hop.attribute) && seen.add(hop.attribute));
 }
 
-function inForce(policy: PolicyParams, request: RouteRequest): boolean {
+function unmet(policy: PolicyParams, request: RouteRequest): Condition | undefined {
   const realms = policy["source-realm"];
-  if (realms.length > 0 && !realms.includes("*") && !realms.includes(request.sourceRealm)) return false;
-  if (policy.methods.length > 0 && !policy.methods.includes(request.method)) return false;
-  return policy.time === undefined || timeMatches(policy.time, request.at);
+  if (realms.length > 0 && !realms.includes("*") && !realms.includes(request.sourceRealm)) return "source-realm";
+  if (policy.methods.length > 0 && !policy.methods.includes(request.method)) return "methods";
+  return policy.time === undefined || timeMatches(policy.time, request.at) ? undefined : "time";
 }
 
-function timeMatches(time: PolicyTime, at: Ms): boolean {
-  if (time.activate && at < time.activate) return false;
-  if (time.deactivate && at >= time.deactivate) return false;
-  const date = new Date(at);
-  const minute = date.getHours() * 60 + date.getMinutes();
-  const spansMidnight = time.start > time.end;
-  const inHours = spansMidnight ? minute >= time.start || minute < time.end : minute >= time.start && minute < time.end;
-  if (!inHours) return false;
-  // After midnight a span still belongs to the day on which it began.
-  const day = spansMidnight && minute < time.end ? (date.getDay() + 6) % 7 : date.getDay();
-  return time["days-of-week"].length === 0 || time["days-of-week"].includes(days[day] ?? "");
-}
-
-function minutesInForce(time: PolicyTime | undefined): number {
-  if (!time) return 7 * minutesADay;
-  const perDay = time.end > time.start ? time.end - time.start : minutesADay - time.start + time.end;
-  return perDay * (time["days-of-week"].length || 7);
-}
+/** A next hop that names carriers is for callers that ask for one of them; one that names none is for every caller. */
+const servesCarrier = ({ carriers }: PolicyAttribute, { carrier = "" }: RouteRequest): boolean =>
+  carriers === undefined || carriers.length === 0 || carriers.includes(carrier);

@@ -1,10 +1,11 @@
 import type { AgentManager } from "../agents/agent-manager.ts";
 import type { SessionAgent } from "../agents/session-agent.ts";
+import type { Ms } from "../clock.ts";
+import { type Explanation, explained, looksOnly } from "./explanation.ts";
 import { Group } from "./group.ts";
-import type { Member } from "./member.ts";
 import type { FailoverParams, GroupParams, PolicyParams } from "./params.ts";
-import { PolicyTable, type RouteRequest } from "./policy-table.ts";
-import { RoutePlan, type Target } from "./route-plan.ts";
+import { PolicyTable, type RouteRequest, type Unfit } from "./policy-table.ts";
+import { type Desk, RoutePlan, type Target, takesPlaces } from "./route-plan.ts";
 
 export interface RoutingConfig {
   readonly groups: readonly GroupParams[];
@@ -34,9 +35,24 @@ export class Router {
 
   /** The way of one request through its candidates. */
   plan(request: RouteRequest): RoutePlan {
-    const hops = this.#policies.hops(request);
+    return this.#plan(request, takesPlaces);
+  }
+
+  /**
+   * Where the request would go and why, without a call: no counter, no count of refusals and no memory of a strategy is
+   * moved. Agents are taken as they are now, policies as they are at `request.at`. `wallMinusMonotonic`: what turns
+   * moments into dates.
+   */
+  explain(request: RouteRequest, wallMinusMonotonic: Ms): Explanation {
+    const unfit: Unfit[] = [];
+    const plan = this.#plan(request, looksOnly(), (policy) => unfit.push(policy));
+    return explained(plan, unfit, wallMinusMonotonic);
+  }
+
+  #plan(request: RouteRequest, desk: Desk, unfit?: (policy: Unfit) => void): RoutePlan {
+    const hops = this.#policies.hops(request, unfit);
     const targets = hops.map((hop) => this.#target(hop.attribute["next-hop"]));
-    return new RoutePlan(request, hops, targets, this.#failover);
+    return new RoutePlan(request, hops, targets, { system: this.#failover, desk });
   }
 
   #target(nextHop: string): Target {
@@ -60,7 +76,7 @@ function buildGroups(
 ): Map<string, Group> {
   const byName = new Map(groups.map((params) => [params["group-name"], new Group(params)]));
   for (const group of byName.values()) {
-    const members = group.params.dest.map((name): Member | undefined => {
+    const members = group.params.dest.map((name) => {
       const nested = groupName(name);
       return nested ? byName.get(nested) : (agent(name) ?? byName.get(name));
     });

@@ -1,75 +1,77 @@
 import { agentsOf, isNest, type Member } from "./member.ts";
 import type { Strategy } from "./params.ts";
 
-/** Picks among the members that pass `eligible`. Keeps the memory of one group: the last one chosen, the weights. */
-export type Chooser = (members: readonly Member[], eligible: (member: Member) => boolean) => Member | undefined;
-
-/** A fresh chooser for one group (SEMANTICS.md section 5). */
-export function chooserFor(strategy: Strategy): Chooser {
-  return choosers[strategy]();
+/** What a group remembers from one choice to the next. */
+export interface Memory {
+  /** Place of the member chosen last; -1 before the first choice. */
+  last: number;
+  /** prop-dist: what each member has earned and not yet been paid, in calls. */
+  readonly credit: Map<Member, number>;
 }
 
-const choosers: Record<Strategy, () => Chooser> = {
-  hunt: () => (members, eligible) => members.find(eligible),
+export const newMemory = (): Memory => ({ last: -1, credit: new Map() });
 
-  "round-robin": () => {
-    let last = -1;
-    return (members, eligible) => {
-      for (let step = 1; step <= members.length; step++) {
-        const at = (last + step) % members.length;
-        const member = members[at];
-        if (member && eligible(member)) {
-          last = at;
-          return member;
-        }
+export const copyOf = (memory: Memory): Memory => ({ last: memory.last, credit: new Map(memory.credit) });
+
+/** Picks among the members that pass `eligible` (SEMANTICS.md section 5). Nothing but `memory` changes. */
+export type Chooser = (
+  members: readonly Member[],
+  eligible: (member: Member) => boolean,
+  memory: Memory,
+) => Member | undefined;
+
+export const choosers: Record<Strategy, Chooser> = {
+  hunt: (members, eligible) => members.find(eligible),
+
+  "round-robin": (members, eligible, memory) => leastFirst(members, eligible, memory),
+
+  "least-busy": (members, eligible, memory) => leastFirst(members, eligible, memory, compareLoad),
+
+  "low-sus-rate": (members, eligible, memory) =>
+    leastFirst(members, eligible, memory, (a, b) => sustainedRate(a) - sustainedRate(b)),
+
+  /** Smooth weighted rotation: each round every eligible member earns its share of a call, the richest pays one call. */
+  "prop-dist": (members, eligible, { credit }) => {
+    const taking = members.filter(eligible);
+    const weights = weightsOf(taking);
+    const sum = total(weights);
+    let best: Member | undefined;
+    let most = Number.NEGATIVE_INFINITY;
+    taking.forEach((member, i) => {
+      const earned = (credit.get(member) ?? 0) + (weights[i] ?? 0) / sum;
+      credit.set(member, earned);
+      // What differs by less is the same, up to the error of adding fractions: the earlier member is taken.
+      if (earned > most + 1e-9) {
+        best = member;
+        most = earned;
       }
-      return undefined;
-    };
-  },
-
-  "least-busy": () => leastFirst(compareLoad),
-
-  "low-sus-rate": () => leastFirst((a, b) => sustainedRate(a) - sustainedRate(b)),
-
-  /** Smooth weighted rotation: each round every eligible member earns its weight, the richest pays the sum of all. */
-  "prop-dist": () => {
-    const credit = new Map<Member, number>();
-    return (members, eligible) => {
-      const taking = members.filter(eligible);
-      const weights = weightsOf(taking);
-      let best: Member | undefined;
-      let sum = 0;
-      taking.forEach((member, i) => {
-        const weight = weights[i] ?? 0;
-        const earned = (credit.get(member) ?? 0) + weight;
-        credit.set(member, earned);
-        sum += weight;
-        if (best === undefined || earned > (credit.get(best) ?? 0)) best = member;
-      });
-      if (best !== undefined) credit.set(best, (credit.get(best) ?? 0) - sum);
-      return best;
-    };
+    });
+    if (best !== undefined) credit.set(best, most - 1);
+    return best;
   },
 };
 
-/** The least by `compare`; equals take turns, starting after the last one chosen. */
-function leastFirst(compare: (a: Member, b: Member) => number): Chooser {
-  let last = -1;
-  return (members, eligible) => {
-    let best: Member | undefined;
-    let bestAt = -1;
-    for (let step = 1; step <= members.length; step++) {
-      const at = (last + step) % members.length;
-      const member = members[at];
-      if (!member || !eligible(member)) continue;
-      if (best === undefined || compare(member, best) < 0) {
-        best = member;
-        bestAt = at;
-      }
+/** The least by `compare`, or any without it; equals take turns, starting after the last one chosen. */
+function leastFirst(
+  members: readonly Member[],
+  eligible: (member: Member) => boolean,
+  memory: Memory,
+  compare?: (a: Member, b: Member) => number,
+): Member | undefined {
+  let best: Member | undefined;
+  let bestAt = -1;
+  for (let step = 1; step <= members.length; step++) {
+    const at = (memory.last + step) % members.length;
+    const member = members[at];
+    if (!member || !eligible(member)) continue;
+    if (best === undefined || (compare && compare(member, best) < 0)) {
+      best = member;
+      bestAt = at;
     }
-    if (best !== undefined) last = bestAt;
-    return best;
-  };
+    if (!compare) break;
+  }
+  if (best !== undefined) memory.last = bestAt;
+  return best;
 }
 
 /**
@@ -91,13 +93,17 @@ const load = (active: number, limit: number): number => (limit > 0 ? active / li
 /** max-outbound-sessions, else max-sessions; 0 = no limit. A group's is the sum, 0 when any of its agents has none. */
 function limitOf(member: Member): number {
   if (!isNest(member)) return member.params["max-outbound-sessions"] || member.params["max-sessions"];
-  const limits = agentsOf(member).map(limitOf);
+  const limits = working(member).map(limitOf);
   return limits.includes(0) ? 0 : total(limits);
 }
 
-const activeOf = (member: Member): number => total(agentsOf(member).map((agent) => agent.outboundActive));
+const activeOf = (member: Member): number => total(working(member).map((agent) => agent.outboundActive));
 
-const sustainedRate = (member: Member): number => total(agentsOf(member).map((agent) => agent.outboundSustainRate));
+const sustainedRate = (member: Member): number => total(working(member).map((agent) => agent.outboundSustainRate));
+
+/** The agents that make up what a nested group can carry now: full ones do, those out of service do not. */
+const working = (member: Member) =>
+  isNest(member) ? agentsOf(member).filter(({ letter }) => letter === "I" || letter === "C") : [member];
 
 /** Members without a limit take the mean weight of the others; 1 each when none has a limit. */
 function weightsOf(members: readonly Member[]): number[] {

@@ -7,17 +7,23 @@ import { AgentManager } from "../../src/agents/agent-manager.ts";
 import type { CallSnapshot } from "../../src/calls/record.ts";
 import { agents } from "../../src/cli/agents.ts";
 import { calls } from "../../src/cli/calls.ts";
+import { explain } from "../../src/cli/explain.ts";
 import { measure, table } from "../../src/cli/table.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { AdminApi } from "../../src/operations/admin-api.ts";
+import { type ExplainQuery, readExplainQuery } from "../../src/operations/explain-query.ts";
 import { Metrics } from "../../src/operations/metrics.ts";
+import { Router } from "../../src/routing/router.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
 const yaml = `
 session-agents:
   - { hostname: carrier-a, ip-address: 127.0.0.1, port: 5071, max-outbound-sessions: 2, max-burst-rate: 10 }
   - { hostname: carrier-b, ip-address: 127.0.0.1, port: 5072 }
-local-policies: [{ policy-attributes: [{ next-hop: carrier-a }] }]
+session-agent-groups: [{ group-name: carriers, dest: [carrier-a, carrier-b] }]
+local-policies:
+  - { policy-attributes: [{ next-hop: "SAG:carriers" }] }
+  - { to-address: "44", methods: MESSAGE, policy-attributes: [{ next-hop: carrier-a }] }
 `;
 
 const up: CallSnapshot = {
@@ -51,7 +57,19 @@ beforeAll(async () => {
     events: new AgentEvents(),
   });
   for (let count = 0; count < 3; count++) manager.get("carrier-a")?.admit({ direction: "outbound", method: "INVITE" });
-  api = new AdminApi({ agents: manager, groups: () => [], calls: () => list, missing: () => [] }, new Metrics([]));
+  const { "session-agent-groups": groups, "local-policies": policies, failover } = loaded.config;
+  const router = new Router({ groups, policies, failover }, manager);
+  const views = {
+    agents: manager,
+    groups: () => [],
+    calls: () => list,
+    missing: () => [],
+    explain: (query: ExplainQuery) => {
+      const request = readExplainQuery(query, { realms: ["default"], now: clock.date() });
+      return "error" in request ? request : router.explain(request, clock.date() - clock.now());
+    },
+  };
+  api = new AdminApi(views, new Metrics([]));
   url = await api.start({ address: "127.0.0.1", port: 0 });
   folder = await mkdtemp(join(tmpdir(), "weir-cli-"));
   file = join(folder, "weir.yaml");
@@ -96,6 +114,33 @@ describe("weir agents", () => {
     await expect(agents(undefined, { config: join(folder, "none.yaml") })).rejects.toMatchObject({ exitCode: 78 });
     await writeFile(join(folder, "bad.yaml"), "sesion-agents: []\n");
     await expect(agents(undefined, { config: join(folder, "bad.yaml") })).rejects.toMatchObject({ exitCode: 78 });
+  });
+});
+
+describe("weir explain", () => {
+  it("shows the policies that match, who is skipped and why, and the candidates in order", async () => {
+    const text = await explain({ admin: url, to: "4420", from: "sip:33@example.com", at: "2026-03-01T08:00:00Z" });
+    expect(text).toContain("INVITE to 4420 from 33@example.com, realm default, at 2026-03-01T08:00:00.000Z");
+    expect(text).toMatch(/^local-policies\[0\] +SAG:carriers +to-address \*, from-address \*, .*cost 0$/m);
+    expect(text).toMatch(/^local-policies\[1\] +methods$/m);
+    expect(text).toMatch(/^carrier-a +C: max-outbound-sessions 2\/2$/m);
+    expect(text).toMatch(/^1 +carrier-b +carriers$/m);
+    expect(text).toMatch(/^then next-hop-sa-exc-constraints$/m);
+  });
+
+  it("moves no count", async () => {
+    const before = await agents(undefined, { admin: url });
+    await explain({ admin: url, to: "4420" });
+    expect(await agents(undefined, { admin: url })).toBe(before);
+  });
+
+  it("fails in one line for a question that is none", async () => {
+    await expect(explain({ admin: url, to: "44", realm: "core" })).rejects.toMatchObject({
+      message: "there is no realm core, expected default",
+      exitCode: 1,
+    });
+    await expect(explain({ admin: url, to: "44", at: "noon" })).rejects.toMatchObject({ exitCode: 1 });
+    await expect(explain({ admin: url, to: "44", method: "IN VITE" })).rejects.toMatchObject({ exitCode: 1 });
   });
 });
 

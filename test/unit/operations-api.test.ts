@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { AdminApi } from "../../src/operations/admin-api.ts";
+import type { ExplainQuery } from "../../src/operations/explain-query.ts";
 import { Metrics, single } from "../../src/operations/metrics.ts";
 
 const agent = (hostname: string) => ({
@@ -13,6 +14,7 @@ const views = {
   agents: { [Symbol.iterator]: () => known.values(), get: (hostname: string) => known.get(hostname) },
   groups: () => [{ "group-name": "carriers" }],
   calls: () => [{ id: "1" }],
+  explain: ({ to }: ExplainQuery) => (to === undefined ? { error: "to is missing" } : { candidates: [{ agent: to }] }),
 };
 const nothingMissing = () => [];
 
@@ -45,6 +47,12 @@ describe("the admin API", () => {
     expect((await get("/v1/agents")).json).toEqual({ agents: [shown("carrier-a"), shown("gw 1/é")] });
     expect((await get("/v1/groups")).json).toEqual({ groups: [{ "group-name": "carriers" }] });
     expect((await get("/v1/calls")).json).toEqual({ calls: [{ id: "1" }] });
+  });
+
+  it("explains where a call would go, and answers 400 to a question that is none", async () => {
+    const { get } = await serve();
+    expect((await get("/v1/explain?to=44")).json).toEqual({ candidates: [{ agent: "44" }] });
+    expect(await get("/v1/explain")).toMatchObject({ status: 400, json: { error: "to is missing" } });
   });
 
   it("shows one agent with its last transitions, whatever its name", async () => {
