@@ -164,6 +164,22 @@ describe.each(links)("dialogs of an application %s", (_, start) => {
     await scene.nothingLeft();
   });
 
+  it("passes on no reliable provisional response that is repeated or out of order (RFC 3262 section 4)", async () => {
+    const { sent, invite } = await scene.outgoingCall({ headers: { Supported: "100rel" } });
+    const reliably = (status: number, rseq: number) =>
+      peer.answer(invite, status, { headers: ["Require: 100rel", `RSeq: ${rseq}`] });
+    reliably(183, 17);
+    reliably(183, 17);
+    reliably(180, 19);
+    reliably(182, 18);
+    await sent.next(183);
+    await sent.next(182);
+    expect([sent.count(183), sent.count(180)]).toEqual([0, 0]);
+    peer.answer(invite, 486);
+    await sent.next(486);
+    await scene.nothingLeft();
+  });
+
   it("keeps a subscription of the peer, and one of its own, until the last NOTIFY", async () => {
     peer.send(requestText(peer.port, { method: "SUBSCRIBE", headers: ["Event: presence"] }), rig.port);
     const subscription = await app.next("SUBSCRIBE");

@@ -2,6 +2,7 @@ import type { Timer } from "../../clock.ts";
 import { confirm, type Dialog, refreshTarget, uacDialog } from "../dialog/dialog.ts";
 import { SentAcks } from "../dialog/sent-acks.ts";
 import type { SipMessage } from "../message/sip-message.ts";
+import { parseNatural } from "../message/uri.ts";
 import { patience } from "../transaction/timers.ts";
 import type { Flow } from "../transport/transport.ts";
 import type { AppSession } from "./app-session.ts";
@@ -22,6 +23,8 @@ export abstract class OutgoingInvite extends OutgoingRequest {
   protected readonly acks = new SentAcks();
   #answeredBy: string | undefined = undefined;
   #cancelled = false;
+  /** RSeq of the last reliable provisional response, by To tag. */
+  #lastRseq: Map<string, number> | undefined = undefined;
   #deadline: Timer | undefined = undefined;
 
   override cancel(headers = ""): boolean {
@@ -41,7 +44,7 @@ export abstract class OutgoingInvite extends OutgoingRequest {
   protected take(response: SipMessage): boolean {
     const { status } = response;
     if (status === 100) return this.owner.link.reportTrying;
-    if (status < 200) return this.progress(response);
+    if (status < 200) return this.#isNext(response) && this.progress(response);
     if (status < 300) return this.#success(response);
     this.failed();
     return true;
@@ -52,6 +55,20 @@ export abstract class OutgoingInvite extends OutgoingRequest {
 
   /** The first 2xx: the dialog it confirms, undefined when there is no place for it. */
   protected abstract answered(response: SipMessage): EngineDialog | undefined;
+
+  /**
+   * False for a reliable provisional response that is repeated or out of order: it is neither acknowledged nor processed
+   * (RFC 3262 section 4).
+   */
+  #isNext(response: SipMessage): boolean {
+    const rseq = parseNatural(response.header("rseq") ?? "", 0xffff_ffff);
+    if (rseq < 0) return true;
+    this.#lastRseq ??= new Map();
+    const last = this.#lastRseq.get(response.toTag);
+    if (last !== undefined && rseq !== last + 1) return false;
+    this.#lastRseq.set(response.toTag, rseq);
+    return true;
+  }
 
   #success(response: SipMessage): boolean {
     if (this.acks.repeat(response) || this.#answeredBy === response.toTag) return false;
