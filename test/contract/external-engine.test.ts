@@ -1,0 +1,97 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { eventually } from "../support/eventually.ts";
+import type { ExternalEngine } from "../support/external-engine.ts";
+import { Holder } from "../support/held-call.ts";
+import { answeringAgent, RawUa } from "../support/raw-ua.ts";
+import { RawCall, responseTo } from "../support/sip-text.ts";
+import { Weir } from "../support/weir.ts";
+
+/** An agent that lets every call ring. */
+const ringingAgent = (weir: Weir) =>
+  RawUa.open(weir.agent("ringing"), ({ message, from }, ua) => {
+    if (message.method === "INVITE") ua.send(responseTo(message, 180, "Ringing", ua.local), from);
+  });
+
+describe("the program on an engine outside", () => {
+  let weir: Weir;
+  let engine: ExternalEngine;
+  let peers: { close(): void }[];
+
+  beforeEach(async () => {
+    weir = await Weir.launch({
+      agents: { carrier: { "max-outbound-sessions": 1 }, ringing: {} },
+      routes: { "100": ["carrier"], "200": ["ringing"] },
+      external: true,
+    });
+    if (!weir.engine) throw new Error("this Weir uses no engine outside");
+    engine = weir.engine;
+    peers = [await answeringAgent(weir.agent("carrier")), await ringingAgent(weir)];
+  });
+  afterEach(async () => {
+    for (const peer of peers) peer.close();
+    await weir.stop();
+  });
+
+  const notReady = () =>
+    eventually("/readyz naming the engine as missing", async () => {
+      const { status, text } = await weir.get("/readyz");
+      return status === 503 && text.includes("signalling engine");
+    });
+
+  /** A call is answered, counted, hung up on, and counted no more. */
+  async function serves(): Promise<void> {
+    const caller = await Holder.at(weir);
+    expect((await caller.call("100")).status).toBe(200);
+    await weir.sessions("carrier", "outbound", 1);
+    await caller.close();
+    await weir.idle();
+  }
+
+  it("may start before it: it is alive, not ready, and serves once the engine is there", async () => {
+    await eventually("/healthz answering 200", async () => {
+      const { status } = await weir.get("/healthz").catch(() => ({ status: 0 }));
+      return status === 200;
+    });
+    await notReady();
+    await engine.start();
+    await weir.ready();
+    await serves();
+  });
+
+  it("outlives its loss: every place is given back, /readyz says so, and when it is back calls work", async () => {
+    await engine.start();
+    await weir.ready();
+    for (let times = 0; times < 2; times++) {
+      const caller = await Holder.at(weir);
+      expect((await caller.call("100")).status).toBe(200);
+      const rings = await RawUa.open(await weir.caller());
+      const call = new RawCall(rings.local, weir.listen, "200");
+      rings.send(call.invite(), weir.listen);
+      await rings.receive("180", ({ status }) => status === 180);
+      peers.push(rings);
+      await weir.sessions("carrier", "outbound", 1);
+      await weir.sessions("ringing", "outbound", 1);
+
+      await engine.kill();
+      await notReady();
+      await weir.idle();
+      expect((await weir.get("/healthz")).status).toBe(200);
+      expect((await weir.view("carrier")).state.letter).toBe("I");
+      expect((await weir.view("ringing")).state.letter).toBe("I");
+
+      await engine.start();
+      await weir.ready();
+      // The agent has one place: it was given back.
+      await serves();
+    }
+  });
+
+  it("ends in order while the engine is away", async () => {
+    await engine.start();
+    await weir.ready();
+    await engine.kill();
+    await notReady();
+    weir.signal("SIGTERM");
+    expect(await weir.exited()).toBe(0);
+  });
+});
