@@ -1,13 +1,14 @@
 import { unjoined } from "./challenges.ts";
-import { DrachtioResponse, textOf } from "./incoming.ts";
+import { DrachtioResponse, type MessageHost, textOf } from "./incoming.ts";
+import { exceeds, tooLarge } from "./message-size.ts";
 import type { Exchange, ExchangeUser, Headers, Outcome, OutgoingRequest, RefusalCause } from "./port.ts";
 import { type RawAck, type RawRequest, type RawResponse, type RawSrf, unlogged } from "./raw-srf.ts";
 
 /** What an exchange needs around it. */
-export interface ExchangeHost {
+export interface ExchangeHost extends MessageHost {
   readonly srf: RawSrf;
-  /** Runs a callback of drachtio-srf; nothing may throw through it. */
-  guard(work: () => void): void;
+  /** Call-IDs of INVITEs that have no final response yet; undefined where the engine itself knows them again. */
+  readonly ownInvites: Set<string> | undefined;
   /** drachtio-srf shows an UPDATE that meets a request of the same Call-ID only to that request. */
   readonly onUpdate: (request: RawRequest, response: RawResponse) => void;
 }
@@ -26,16 +27,18 @@ export class DrachtioExchange implements Exchange {
   }
 
   send({ method, uri, dialogId, headers, body }: OutgoingRequest): void {
+    if (exceeds(this.#host.maxMessage, { headers, body })) {
+      this.#endSoon({ kind: "refused", cause: "bad-request", detail: tooLarge });
+      return;
+    }
     const options = { method, uri: uri || "sip:placeholder", headers: unjoined(headers), body, ...unlogged };
     try {
       this.#host.srf.request(dialogId === "" ? options : { ...options, stackDialogId: dialogId }, (error, request) =>
         this.#host.guard(() => this.#sent(error, request)),
       );
     } catch (error) {
-      // Without a connection drachtio-srf throws; whoever sends is not ready to hear of the end yet.
-      setImmediate(() =>
-        this.#host.guard(() => this.#end({ kind: "refused", cause: "disconnected", detail: textOf(error) })),
-      );
+      // Without a connection drachtio-srf throws.
+      this.#endSoon({ kind: "refused", cause: "disconnected", detail: textOf(error) });
     }
   }
 
@@ -55,13 +58,16 @@ export class DrachtioExchange implements Exchange {
       this.#host.guard(() => this.#receive(response, ack)),
     );
     request.on("update", this.#host.onUpdate);
-    this.#user.sent?.(request.msg.headers["call-id"] ?? "");
+    const callId = request.msg.headers["call-id"] ?? "";
+    if (request.msg.method === "INVITE") this.#host.ownInvites?.add(callId);
+    this.#user.sent?.(callId);
     if (this.#cancel) this.#sendCancel(request, this.#cancel);
   }
 
   #sendCancel(request: RawRequest, headers: Headers): void {
+    const message = exceeds(this.#host.maxMessage, { headers, body: "" }) ? {} : { headers };
     // The INVITE always ends in a final of its own, so how the CANCEL fared is of no interest.
-    this.#host.guard(() => request.cancel({ headers }, () => {}));
+    this.#host.guard(() => request.cancel(message, () => {}));
   }
 
   #receive(raw: RawResponse, ack: RawAck): void {
@@ -70,14 +76,21 @@ export class DrachtioExchange implements Exchange {
       if (status >= 200) this.#end(localOutcome(status, raw.msg.reason));
       return;
     }
-    const response = new DrachtioResponse(raw, ack, this.#host.guard);
+    const response = new DrachtioResponse(raw, ack, this.#host);
     if (status < 200) this.#user.provisional(response);
     else this.#end({ kind: "response", response });
+  }
+
+  /** Whoever sends is not ready to hear of the end yet. */
+  #endSoon(outcome: Outcome): void {
+    setImmediate(() => this.#host.guard(() => this.#end(outcome)));
   }
 
   #end(outcome: Outcome): void {
     if (this.#over) return;
     this.#over = true;
+    if (this.#request?.msg.method === "INVITE")
+      this.#host.ownInvites?.delete(this.#request.msg.headers["call-id"] ?? "");
     this.#user.final(outcome);
   }
 }

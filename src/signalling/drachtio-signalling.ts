@@ -11,6 +11,10 @@ export interface EngineLink {
   /** Whether it shows 100 responses to INVITE. */
   readonly showsTrying: boolean;
   readonly counters: object | undefined;
+  /** Whether it refuses an INVITE of its own that has come back (RFC 3261 section 16.3). */
+  readonly detectsLoops: boolean;
+  /** Bytes of the largest message it takes from an application. */
+  readonly maxMessage: number;
   /**
    * Links `srf` to the engine. The embedded one is listening when this is done; an external one may still be out of
    * reach, and is tried again until it answers. Throws WEIR_LISTEN_FAILED.
@@ -33,6 +37,8 @@ export class DrachtioSignalling implements Signalling {
   readonly #log: SignallingLog;
   readonly #srf: RawSrf = createRawSrf();
   readonly #host: ExchangeHost;
+  /** Call-IDs of INVITEs on their way, where the engine does not know them again. */
+  readonly #ownInvites = new Set<string>();
   #user: SignallingUser | undefined;
   readonly #whenLost: (() => void)[] = [];
   #connected = false;
@@ -43,6 +49,8 @@ export class DrachtioSignalling implements Signalling {
     this.#host = {
       srf: this.#srf,
       guard: (work) => this.#guard(work),
+      maxMessage: link.maxMessage,
+      ownInvites: link.detectsLoops ? undefined : this.#ownInvites,
       onUpdate: (request, response) => this.#receive(request, response),
     };
   }
@@ -104,6 +112,7 @@ export class DrachtioSignalling implements Signalling {
       return;
     }
     this.#connected = false;
+    this.#ownInvites.clear();
     this.#log.error({ reason }, "signalling engine lost");
     this.#guard(() => this.#user?.disconnected());
     for (const listener of this.#whenLost) this.#guard(listener);
@@ -113,7 +122,7 @@ export class DrachtioSignalling implements Signalling {
     this.#guard(
       () => this.#dispatch(raw, response),
       () =>
-        new DrachtioRequest(raw, response).respond({
+        new DrachtioRequest(raw, response, this.#host).respond({
           status: 500,
           reason: "Server Internal Error",
           headers: {},
@@ -135,7 +144,7 @@ export class DrachtioSignalling implements Signalling {
       user.ack({ dialogId, headers, body: bodyOf(raw.msg) });
       return;
     }
-    const request = new DrachtioRequest(raw, response);
+    const request = new DrachtioRequest(raw, response, this.#host);
     if (method !== "INVITE") {
       user.request(request);
       return;
@@ -143,6 +152,8 @@ export class DrachtioSignalling implements Signalling {
     raw.on("cancel", (cancel: RawMessage) => this.#guard(() => request.onCancel?.(cancel.headers)));
     raw.on("update", this.#host.onUpdate);
     if (parseNameAddr(headers.to ?? "")?.tag) user.request(request);
+    else if (this.#ownInvites.has(headers["call-id"] ?? ""))
+      request.respond({ status: 482, reason: "Loop Detected", headers: {}, body: "" });
     else user.invite(request);
   }
 

@@ -17,6 +17,8 @@ interface EmbeddedEngine {
 /** The engine in this process, linked without a socket. */
 export class EmbeddedLink implements EngineLink {
   readonly showsTrying = true;
+  readonly detectsLoops = true;
+  readonly maxMessage = Number.POSITIVE_INFINITY;
   readonly #engine: EmbeddedEngine;
   readonly #server: Server;
 

@@ -5,11 +5,20 @@ import type { RawSrf } from "./raw-srf.ts";
 /** Longest pause between attempts to reach a drachtio-server that is down, in milliseconds. */
 const retryMaxDelay = 5_000;
 
+/**
+ * drachtio-server reads from an application into a ring of 12,228 bytes. A frame that does not fit there overwrites its
+ * own beginning, and nothing that follows is ever read: one message would take the link, and every call with it.
+ */
+const ringSize = 12_228;
+
 /** A drachtio-server over TCP. drachtio-srf looks for it again and again, at growing pauses. */
 export class ExternalLink implements EngineLink {
   /** drachtio-server keeps 100 responses to itself. */
   readonly showsTrying = false;
   readonly counters = undefined;
+  /** Within a spiral it gives both legs the same dialog id, so what comes back is refused whatever its request URI. */
+  readonly detectsLoops = false;
+  readonly maxMessage = ringSize;
   readonly #server: SignallingConfig["drachtio"];
   #srf: RawSrf | undefined;
 

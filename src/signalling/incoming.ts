@@ -1,4 +1,5 @@
 import { unjoined } from "./challenges.ts";
+import { exceeds, tooLarge } from "./message-size.ts";
 import type { Headers, IncomingRequest, IncomingResponse, Message, Reply, ReplyListener, Source } from "./port.ts";
 import { type RawAck, type RawMessage, type RawRequest, type RawResponse, unlogged } from "./raw-srf.ts";
 
@@ -9,6 +10,14 @@ export function bodyOf(message: RawMessage): string {
   return end < 0 ? "" : message.raw.slice(end + 4);
 }
 
+/** What messages need of whoever made them. */
+export interface MessageHost {
+  /** Runs a callback of drachtio-srf; nothing may throw through it. */
+  guard(work: () => void): void;
+  /** Bytes. */
+  readonly maxMessage: number;
+}
+
 export class DrachtioRequest implements IncomingRequest {
   readonly body: string;
   onCancel: ((cancel: Headers) => void) | undefined;
@@ -16,11 +25,13 @@ export class DrachtioRequest implements IncomingRequest {
   readonly #response: RawResponse;
   /** What drachtio-srf copied from the request: Call-ID, CSeq, From, To. */
   readonly #identity: Headers;
+  readonly #maxMessage: number;
 
-  constructor(request: RawRequest, response: RawResponse) {
+  constructor(request: RawRequest, response: RawResponse, { maxMessage }: MessageHost) {
     this.#request = request;
     this.#response = response;
     this.#identity = response.msg.headers;
+    this.#maxMessage = maxMessage;
     this.body = bodyOf(request.msg);
   }
 
@@ -50,6 +61,12 @@ export class DrachtioRequest implements IncomingRequest {
   }
 
   respond(reply: Reply, listener?: ReplyListener): void {
+    if (exceeds(this.#maxMessage, reply)) {
+      // A provisional response may be missed; a final one is owed.
+      if (reply.status >= 200) this.respond({ status: 500, reason: "Server Internal Error", headers: {}, body: "" });
+      listener?.(tooLarge);
+      return;
+    }
     const { msg, agent } = this.#response;
     msg.status = reply.status;
     msg.reason = reply.reason;
@@ -66,12 +83,12 @@ export class DrachtioResponse implements IncomingResponse {
   readonly body: string;
   readonly #response: RawResponse;
   readonly #ack: RawAck;
-  readonly #guard: (work: () => void) => void;
+  readonly #host: MessageHost;
 
-  constructor(response: RawResponse, ack: RawAck, guard: (work: () => void) => void) {
+  constructor(response: RawResponse, ack: RawAck, host: MessageHost) {
     this.#response = response;
     this.#ack = ack;
-    this.#guard = guard;
+    this.#host = host;
     this.body = bodyOf(response.msg);
   }
 
@@ -96,7 +113,9 @@ export class DrachtioResponse implements IncomingResponse {
   }
 
   ack(message?: Message): void {
-    this.#guard(() => this.#ack(message ? { headers: message.headers, body: message.body } : {}));
+    // Owed even without what the engine would not take.
+    const options = message && !exceeds(this.#host.maxMessage, message) ? message : {};
+    this.#host.guard(() => this.#ack({ ...options }));
   }
 }
 
