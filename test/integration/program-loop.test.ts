@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { onDrachtio } from "../support/external-engine.ts";
 import { Holder } from "../support/held-call.ts";
 import { answeringAgent, forwardingProxy, type RawUa } from "../support/raw-ua.ts";
 import { Weir } from "../support/weir.ts";
@@ -33,7 +34,8 @@ describe("a call that comes back to the program", () => {
     expect((await weir.view("loop")).state.letter).toBe("I");
   });
 
-  it("with another request URI is a spiral: it goes on and is answered (RFC 3261 16.3)", async () => {
+  it("with another request URI is a spiral: it goes on and is answered (RFC 3261 16.3)", async ({ skip }) => {
+    skip(onDrachtio, "drachtio-server gives both legs one dialog id, so Weir refuses what comes back");
     const caller = await Holder.at(weir);
     expect((await caller.call("200")).status).toBe(200);
     await weir.sessions("spiral", "outbound", 1);

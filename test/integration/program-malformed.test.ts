@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { onDrachtio } from "../support/external-engine.ts";
 import { Holder } from "../support/held-call.ts";
 import { answeringAgent, RawUa } from "../support/raw-ua.ts";
 import { RawCall } from "../support/sip-text.ts";
@@ -71,7 +72,8 @@ describe("a malformed datagram", () => {
     await harmless(messages.map((file) => readFileSync(new URL(file, corpus))));
   });
 
-  it("that is a good INVITE cut short at any byte is answered 400 or dropped", async () => {
+  it("that is a good INVITE cut short at any byte is answered 400 or dropped", async ({ skip }) => {
+    skip(onDrachtio, "drachtio-server takes a body shorter than its Content-Length");
     const text = good().invite();
     await harmless(Array.from({ length: text.length }, (_, length) => text.slice(0, length)));
     const statuses = new Set(sender.received.map(({ message }) => message.status));
@@ -103,7 +105,9 @@ describe("a malformed datagram", () => {
     const text = harm(good().invite());
     await harmless([text]);
     const { branch } = /branch=(?<branch>[^;]+)/.exec(text)?.groups ?? {};
-    const answer = await sender.receive("an answer", (m) => m.header("Via").includes(`branch=${branch};`));
+    const answer = await sender.receive("an answer", (m) => {
+      return m.status >= 200 && m.header("Via").includes(`branch=${branch};`);
+    });
     expect(answer.status).toBe(status);
   });
 
@@ -131,7 +135,10 @@ describe("a malformed datagram", () => {
     expect(sender.received.map(({ message }) => message.status).filter((status) => status > 100)).toEqual([483]);
   });
 
-  it("with headers named like members of a JavaScript object, or with thousands of them, hurts nothing", async () => {
+  it("with headers named like members of a JavaScript object, or with thousands of them, hurts nothing", async ({
+    skip,
+  }) => {
+    skip(onDrachtio, "drachtio-server takes any number of header fields");
     const named = (name: string) => good().invite({ maxForwards: 0 }).replace("To:", `${name}: 1\r\nTo:`);
     const many = good()
       .invite()

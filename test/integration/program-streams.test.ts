@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
+import { onDrachtio } from "../support/external-engine.ts";
 import { Holder } from "../support/held-call.ts";
 import { answeringAgent, RawConnection, type RawUa } from "../support/raw-ua.ts";
 import { RawCall, SipText } from "../support/sip-text.ts";
@@ -7,6 +8,7 @@ import { Weir } from "../support/weir.ts";
 
 /** A message has to be complete within 30 s of its first byte. */
 const COMPLETION_MS = 30_000;
+const unguarded = "drachtio-server keeps a connection whatever comes over it";
 
 describe("a TCP peer", () => {
   let weir: Weir;
@@ -39,13 +41,15 @@ describe("a TCP peer", () => {
     await weir.idle();
   }
 
-  it.concurrent("that sends garbage loses its connection", async () => {
+  it.concurrent("that sends garbage loses its connection", async ({ skip }) => {
+    skip(onDrachtio, unguarded);
     const { connection } = await peer();
     connection.write("GET / HTTP/1.1\r\nHost: weir\r\n\r\n");
     await cutOff(connection);
   });
 
-  it.concurrent("that sends bytes without an end loses its connection", async () => {
+  it.concurrent("that sends bytes without an end loses its connection", async ({ skip }) => {
+    skip(onDrachtio, unguarded);
     const { connection } = await peer();
     connection.write("x".repeat(200_000));
     await cutOff(connection);
@@ -61,7 +65,10 @@ describe("a TCP peer", () => {
     await cutOff(connection);
   });
 
-  it.concurrent("that sends 1 byte a second loses its connection when the message is not complete in time", async () => {
+  it.concurrent("that sends 1 byte a second loses its connection when the message is not complete in time", async ({
+    skip,
+  }) => {
+    skip(onDrachtio, unguarded);
     const { connection, call } = await peer();
     const text = call().invite();
     let sent = 0;
@@ -82,7 +89,8 @@ describe("a TCP peer", () => {
     connection.close();
   });
 
-  it.concurrent("that sends three calls in one segment, and one in many, has an answer to each", async () => {
+  it.concurrent("that sends three calls in one segment, and one in many, has an answer to each", async ({ skip }) => {
+    skip(onDrachtio, "drachtio-server does not skip an empty line before a request (RFC 3261 section 7.5)");
     const { connection, call } = await peer();
     const calls = [call(), call(), call(), call()];
     const texts = calls.map((each) => each.invite({ maxForwards: 0 }));

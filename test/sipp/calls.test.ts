@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { callThrough } from "../support/call-through.ts";
+import { onDrachtio } from "../support/external-engine.ts";
 import { freePort } from "../support/loopback.ts";
 import { describeWithSipp, Sipp } from "../support/sipp.ts";
 import { Weir } from "../support/weir.ts";
@@ -78,7 +79,7 @@ describeWithSipp("a call", () => {
     }
   });
 
-  it("comes over IPv6 and leaves over IPv4, and the other way round", async () => {
+  it("comes over IPv6 and leaves over IPv4", async () => {
     const local = { address: "::1", port: await freePort("::1") };
     for (const transport of ["udp", "tcp"] as const) {
       await callThrough(weir, {
@@ -87,6 +88,10 @@ describeWithSipp("a call", () => {
         agents: { carrier: "uas-send-bye" },
       });
     }
+  });
+
+  it("comes over IPv4 and leaves over IPv6", async ({ skip }) => {
+    skip(onDrachtio, "a drachtio-server that listens on both sends from IPv4 only");
     await callThrough(weir, { number: "300", caller: "uac-wait-for-bye", agents: { "ipv6-carrier": "uas-send-bye" } });
   });
 
@@ -111,7 +116,8 @@ describeWithSipp("a call cancelled by the caller", () => {
   });
   afterAll(() => weir?.stop());
 
-  it("before its 100 ends with 487, and the agent hears of it as often as it heard of the call", async () => {
+  it("before its 100 ends with 487, and the agent hears of it as often as it heard of the call", async ({ skip }) => {
+    skip(onDrachtio, "drachtio-server's 100 is there before SIPp has sent the CANCEL");
     const agent = await Sipp.start("uas-ring-until-cancelled", { local: weir.agent("carrier") });
     const local = await weir.caller();
     const caller = await Sipp.start("uac-cancel-at-once", { local, remote: weir.listen, service: "100" });

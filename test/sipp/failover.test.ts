@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { callThrough } from "../support/call-through.ts";
+import { onDrachtio } from "../support/external-engine.ts";
 import { describeWithSipp, Sipp } from "../support/sipp.ts";
 import { Weir } from "../support/weir.ts";
 
@@ -107,16 +108,20 @@ describeWithSipp("an attempt that fails", () => {
     expect(received.filter((line) => !line.startsWith("INVITE"))).toEqual([]);
   });
 
-  it.each([
+  it.for([
     ["CANCEL to its late 180", "late-180", "uas-cancelled-before-180", "111"],
     ["ACK and BYE to its late 200", "late-200", "uas-late-200", "112"],
-  ])("by silence is cleaned up at the agent given up: %s", async (_, hostname, scenario, number) => {
-    await callThrough(weir, {
-      number,
-      caller: ["uac-answer-and-bye", { holdMs: 100 }],
-      agents: { [hostname]: scenario, second: talks },
-    });
-  });
+  ] as const)(
+    "by silence is cleaned up at the agent given up: %s",
+    async ([, hostname, scenario, number], { skip }) => {
+      skip(onDrachtio, "without 100 of drachtio-server there is no first-response-timeout");
+      await callThrough(weir, {
+        number,
+        caller: ["uac-answer-and-bye", { holdMs: 100 }],
+        agents: { [hostname]: scenario, second: talks },
+      });
+    },
+  );
 
   it("by silence after 100 is cancelled after ring-timeout and made again at the next agent", async () => {
     await callThrough(weir, {
