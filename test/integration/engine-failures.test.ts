@@ -142,6 +142,16 @@ describe.each(links)("what goes wrong for an application %s", (_, start) => {
     await scene.nothingLeft();
   });
 
+  it("has longer for an INVITE, whose caller was told 100: it may be trying one silent next hop after another", async () => {
+    peer.send(requestText(peer.port, { callId: "slow" }), rig.port);
+    const slow = await app.next("INVITE");
+    peer.send(requestText(peer.port, { method: "OPTIONS" }), rig.port);
+    await app.next("OPTIONS");
+    await peer.next(500);
+    await app.respond(slow, 486);
+    expect((await peer.next(486)).callId).toBe("slow");
+  });
+
   it("sees a call that its caller gives up by BYE before the answer as cancelled", async () => {
     peer.send(requestText(peer.port), rig.port);
     const call = await app.next("INVITE");

@@ -66,8 +66,10 @@ export class Uas {
     const { clock, timers, incoming: all, counters } = this.#core;
     counters.requestsDelivered++;
     all.add(incoming);
-    // A little before the peer's own timer F ends its patience (RFC 4320 section 4.2: a later answer only does harm).
-    incoming.waitForAnswer(clock, (patience(timers) * 15) / 16, () => {
+    // A little before the peer's own timer F ends its patience (RFC 4320 section 4.2: a later answer only does harm). A caller
+    // has been told 100 and waits for three minutes, timer C: an application may try one silent next hop after another.
+    const shareOfPatience = incoming.method === "INVITE" ? 6 : 15 / 16;
+    incoming.waitForAnswer(clock, patience(timers) * shareOfPatience, () => {
       counters.unansweredByApplication++;
       this.reject(incoming, 500);
     });
