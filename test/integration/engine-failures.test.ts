@@ -134,6 +134,20 @@ describe.each(links)("what goes wrong for an application %s", (_, start) => {
     expect(app.count("BYE")).toBe(0);
   });
 
+  it.each(["INVITE", "SUBSCRIBE", "REFER"])(
+    "never sees a %s that says no Contact, unless its client is of RFC 2543",
+    async (method) => {
+      const without = (options: Parameters<typeof requestText>[1]) =>
+        requestText(peer.port, { method, ...options }).replace(/^Contact:.*\r\n/m, "");
+      peer.send(without({}), rig.port);
+      await peer.next(400);
+      expect(app.count(method)).toBe(0);
+      peer.send(without({ branch: "old", callId: "old" }), rig.port);
+      await app.respond(await app.next(method), 486);
+      await peer.next(486);
+    },
+  );
+
   it("leaves a request unanswered: the engine answers 500 before the peer gives up", async () => {
     peer.send(requestText(peer.port, { method: "OPTIONS" }), rig.port);
     const late = await app.next("OPTIONS");

@@ -15,6 +15,8 @@ export interface CoreCounters {
   unansweredByApplication: number;
   /** Requests for dialogs that are not there. */
   withoutDialog: number;
+  /** Requests that would begin a dialog, refused because they do not say where it is to lead. */
+  withoutContact: number;
   /** INVITEs of ours that came back to us (482). */
   loops: number;
   /** BYEs sent by the engine itself: no ACK, a cancelled call that was answered, an application gone. */
@@ -34,6 +36,7 @@ export const newCoreCounters = (): CoreCounters => ({
   withoutApplication: 0,
   unansweredByApplication: 0,
   withoutDialog: 0,
+  withoutContact: 0,
   loops: 0,
   byesSent: 0,
   malformedAnswered: 0,

@@ -1,6 +1,7 @@
 import { refreshTarget, uasDialog } from "../dialog/dialog.ts";
 import type { SipMessage } from "../message/sip-message.ts";
 import { responseTo } from "../message/write.ts";
+import { magicCookie } from "../transaction/keys.ts";
 import type { ServerTransaction } from "../transaction/server-transaction.ts";
 import { patience } from "../transaction/timers.ts";
 import { stampVia } from "../transport/transport.ts";
@@ -34,6 +35,11 @@ export class Uas {
     if (request.method === "INVITE" && this.#isLoop(request)) {
       counters.loops++;
       refuse(server, 482);
+      return;
+    }
+    if (lacksContact(request)) {
+      counters.withoutContact++;
+      refuse(server, 400);
       return;
     }
     if (dialogOnly.has(request.method)) {
@@ -206,6 +212,15 @@ export class Uas {
   #isLoop({ callId, requestUri }: SipMessage): boolean {
     return isOwnCallId(callId) && this.#core.ownInvites.get(callId) === requestUri;
   }
+}
+
+/**
+ * What is to begin a dialog must say where its requests are to go (RFC 3261 section 8.1.1.8). Clients of RFC 2543, which have
+ * no magic cookie, need not: their From stands for it.
+ */
+function lacksContact(request: SipMessage): boolean {
+  if (request.method !== "INVITE" && !subscribes(request.method)) return false;
+  return request.header("contact") === undefined && request.branch.startsWith(magicCookie);
 }
 
 /** Answers a request without its application. */
