@@ -112,6 +112,9 @@ export class AgentPings {
       if (ping.number < this.#lastAnswered) return;
       this.#last = { at: ping.date, failure: outcome.kind };
     }
-    this.#agent.observe({ ...outcome, purpose: "ping" });
+    const purpose = "ping";
+    this.#agent.observe(
+      outcome.kind === "response" ? { ...outcome, purpose, sentAt: ping.sentAt } : { ...outcome, purpose },
+    );
   }
 }

@@ -1,4 +1,6 @@
-/** real traffic of ours with the agent, or a ping. */
+import type { Ms } from "../clock.ts";
+
+/** Real traffic of ours with the agent, or a ping. */
 export type Purpose = "traffic" | "ping";
 
 /** What an out-of-dialog request sent to an agent led to. What our own stack made up is a timeout or a failure here. */
@@ -10,6 +12,8 @@ export type Evidence =
       readonly status: number;
       /** True for answers to a request that would have made a dialog (INVITE, SUBSCRIBE, REFER out of dialog). */
       readonly createsDialog?: boolean;
+      /** Given with the first response to a request alone: when that was sent, on the monotonic clock. */
+      readonly sentAt?: Ms;
       /** Seconds, of a 503's Retry-After. */
       readonly retryAfterS?: number;
     }

@@ -2,6 +2,7 @@ import type { Clock, Ms } from "../clock.ts";
 import { WeirError } from "../errors.ts";
 import type { AdmitRequest, Refusal } from "./admission.ts";
 import type { AgentEvents } from "./agent-events.ts";
+import type { Direction } from "./direction.ts";
 import type { ReleaseReason, SessionLease } from "./lease.ts";
 import type { LimitName } from "./limit.ts";
 import type { Meters } from "./meters.ts";
@@ -18,6 +19,7 @@ export class Ledger {
   #outbound = 0;
   #answered = 0;
   #exceeded: Map<LimitName, number> | undefined;
+  readonly #refused = { inbound: 0, outbound: 0 };
 
   constructor(hostname: string, meters: Meters, shown: ShownState, clock: Clock, events: AgentEvents) {
     this.#hostname = hostname;
@@ -37,6 +39,11 @@ export class Ledger {
     return Object.fromEntries(this.#exceeded ?? []);
   }
 
+  /** Requests refused by limits since the start. */
+  get refusals(): Readonly<Record<Direction, number>> {
+    return { ...this.#refused };
+  }
+
   /** Takes every place the request needs; true when one of them is a session's. */
   admitted({ method, direction, exempt, answersChallenge }: AdmitRequest, now: Ms): boolean {
     const isInvite = method === "INVITE";
@@ -53,7 +60,8 @@ export class Ledger {
     return isSession;
   }
 
-  refused({ exceeded }: Refusal): void {
+  refused({ exceeded }: Refusal, direction: Direction): void {
+    if (exceeded.length > 0) this.#refused[direction]++;
     for (const each of exceeded) {
       this.#exceeded ??= new Map();
       this.#exceeded.set(each.limit, (this.#exceeded.get(each.limit) ?? 0) + 1);

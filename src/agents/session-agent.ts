@@ -6,6 +6,7 @@ import { Constraints } from "./constraints.ts";
 import type { Evidence } from "./evidence.ts";
 import type { Health } from "./health.ts";
 import { HealthKeeper } from "./health-keeper.ts";
+import { Latency } from "./latency.ts";
 import { SessionLease } from "./lease.ts";
 import { Ledger } from "./ledger.ts";
 import { Meters } from "./meters.ts";
@@ -52,6 +53,7 @@ export class SessionAgent {
   readonly #facts: Facts;
   readonly #shown: ShownState;
   readonly #ledger: Ledger;
+  readonly #latency = new Latency();
   #params: AgentParams;
   #lastActivity: Ms = Number.NEGATIVE_INFINITY;
   #pings: AgentPings | undefined;
@@ -137,7 +139,7 @@ export class SessionAgent {
     const now = this.#clock.now();
     const refusal = this.#refusal(request, this.#shown.current(now), now);
     if (refusal) {
-      this.#ledger.refused(refusal);
+      this.#ledger.refused(refusal, request.direction);
       return refusal;
     }
     this.#lastActivity = now;
@@ -154,6 +156,9 @@ export class SessionAgent {
   /** Evidence for the agent's health, and for how long a 503 with Retry-After keeps new sessions off (SEMANTICS 4, 8). */
   observe(evidence: Evidence): void {
     const now = this.#clock.now();
+    if (evidence.kind === "response" && evidence.sentAt !== undefined) {
+      this.#latency.record(now - evidence.sentAt, now);
+    }
     if (evidence.kind === "response" && evidence.purpose === "traffic") {
       this.#lastActivity = now;
       if (evidence.status === 503 && evidence.retryAfterS !== undefined) {
@@ -171,9 +176,13 @@ export class SessionAgent {
     this.#pings.start();
   }
 
-  /** A SIP transaction with the agent took place that neither `admit` nor `observe` heard of, as one in dialog: no ping is due. */
-  touch(): void {
+  /**
+   * A SIP transaction with the agent took place that neither `admit` nor `observe` heard of, as one in dialog: no ping is
+   * due. Gives the moment.
+   */
+  touch(): Ms {
     this.#lastActivity = this.#clock.now();
+    return this.#lastActivity;
   }
 
   setAdmin(state: AdminState): void {
@@ -214,6 +223,8 @@ export class SessionAgent {
       facts: this.#facts,
       shown: this.#shown,
       exceeded: this.#ledger.exceeded,
+      refused: this.#ledger.refusals,
+      latency: this.#latency.view(this.#clock.now()),
       totals: this.#ledger.totals,
       lastPing: this.#pings?.last,
       resumeAt: this.resumeAt,

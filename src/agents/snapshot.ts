@@ -2,7 +2,9 @@ import type { Clock, Ms } from "../clock.ts";
 import type { LastPing } from "./agent-pings.ts";
 import type { Scope } from "./attempt-window.ts";
 import { burstRate } from "./burst-limit.ts";
+import type { Direction } from "./direction.ts";
 import type { Health } from "./health.ts";
+import type { LatencyView } from "./latency.ts";
 import type { LimitName } from "./limit.ts";
 import type { Meters } from "./meters.ts";
 import type { AgentParams } from "./params.ts";
@@ -47,6 +49,10 @@ export interface AgentSnapshot {
   };
   /** Refusals by limit since the start. */
   readonly exceeded: Readonly<Partial<Record<LimitName, number>>>;
+  /** Requests refused by limits since the start; one may have met several. */
+  readonly refused: Readonly<Record<Direction, number>>;
+  /** Milliseconds to the first response, over the last one to two minutes; null while there was none. */
+  readonly latency: LatencyView | null;
   /** Sessions since the start. */
   readonly totals: { readonly inbound: number; readonly outbound: number; readonly answered: number };
   readonly lastPing: (Omit<LastPing, "at"> & { readonly at: string }) | null;
@@ -62,6 +68,8 @@ export interface SnapshotSource {
   readonly facts: Facts;
   readonly shown: ShownState;
   readonly exceeded: AgentSnapshot["exceeded"];
+  readonly refused: AgentSnapshot["refused"];
+  readonly latency: AgentSnapshot["latency"];
   readonly totals: AgentSnapshot["totals"];
   readonly lastPing: LastPing | undefined;
   readonly resumeAt: Ms | undefined;
@@ -100,6 +108,8 @@ export function snapshotOf(source: SnapshotSource): AgentSnapshot {
     },
     asr: answerSeizureOf(meters, params, now),
     exceeded: source.exceeded,
+    refused: source.refused,
+    latency: source.latency,
     totals: source.totals,
     lastPing: lastPing ? { ...lastPing, at: iso(lastPing.at) } : null,
     resumeAt: resumeAt === undefined ? null : dateOf(resumeAt),

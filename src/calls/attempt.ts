@@ -55,6 +55,7 @@ export class Attempt implements ExchangeUser {
   #lease: Lease | undefined;
   #exchange: Exchange | undefined;
   #heard = false;
+  #sentAt: Ms = 0;
   #givenUp = false;
   #settled = false;
   /** Until the first response, then until the agent has ended what was given up. */
@@ -79,6 +80,7 @@ export class Attempt implements ExchangeUser {
     }
     const ringing = params["ring-timeout"];
     if (ringing > 0) this.#ringing = clock.after(ringing * 1_000, () => this.#giveUpAs({ kind: "ring-timeout" }));
+    this.#sentAt = clock.now();
     this.#exchange = signalling.send({ method: "INVITE", uri, dialogId: "", headers, body: invite.body }, this);
   }
 
@@ -87,7 +89,8 @@ export class Attempt implements ExchangeUser {
   }
 
   provisional(response: IncomingResponse): void {
-    this.#observe({ kind: "response", purpose: "traffic", status: response.status, createsDialog: true });
+    const evidence = { kind: "response", purpose: "traffic", status: response.status, createsDialog: true } as const;
+    this.#observe(this.#heard ? evidence : { ...evidence, sentAt: this.#sentAt });
     if (!this.#heard) {
       this.#heard = true;
       if (!this.#givenUp) this.#cancelPatience();
@@ -208,7 +211,8 @@ export class Attempt implements ExchangeUser {
       const { status, headers } = outcome.response;
       const retryAfterS = status === 503 ? Number.parseInt(headers["retry-after"] ?? "", 10) : Number.NaN;
       const hold = Number.isNaN(retryAfterS) ? {} : { retryAfterS };
-      this.#observe({ kind: "response", purpose, status, createsDialog: true, ...hold });
+      const sent = this.#heard ? {} : { sentAt: this.#sentAt };
+      this.#observe({ kind: "response", purpose, status, createsDialog: true, ...hold, ...sent });
     } else if (outcome.kind === "transport-failure") {
       const kind = outcome.unresolved ? "name-failure" : "transport-failure";
       this.#observe({ kind, purpose, detail: outcome.detail });

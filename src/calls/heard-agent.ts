@@ -1,4 +1,5 @@
 import type { SessionAgent } from "../agents/session-agent.ts";
+import type { Ms } from "../clock.ts";
 import type { ExchangeUser, IncomingResponse, Outcome } from "../signalling/port.ts";
 
 /**
@@ -8,10 +9,13 @@ import type { ExchangeUser, IncomingResponse, Outcome } from "../signalling/port
 class HeardAgent implements ExchangeUser {
   readonly #agent: SessionAgent;
   readonly #user: ExchangeUser;
+  /** Until the first response. */
+  #sentAt: Ms | undefined;
 
   constructor(agent: SessionAgent, user: ExchangeUser) {
     this.#agent = agent;
     this.#user = user;
+    this.#sentAt = agent.touch();
   }
 
   sent(callId: string): void {
@@ -29,13 +33,13 @@ class HeardAgent implements ExchangeUser {
   }
 
   #heard({ status }: IncomingResponse): void {
-    this.#agent.observe({ kind: "response", purpose: "traffic", status });
+    const heard = { kind: "response", purpose: "traffic", status } as const;
+    this.#agent.observe(this.#sentAt === undefined ? heard : { ...heard, sentAt: this.#sentAt });
+    this.#sentAt = undefined;
   }
 }
 
 /** `user` for a request that is sent to the agent now; undefined stands for a peer that is no agent. */
 export function heardFrom(agent: SessionAgent | undefined, user: ExchangeUser): ExchangeUser {
-  if (!agent) return user;
-  agent.touch();
-  return new HeardAgent(agent, user);
+  return agent ? new HeardAgent(agent, user) : user;
 }

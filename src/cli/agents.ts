@@ -16,30 +16,39 @@ interface AgentList {
   readonly agents: readonly Omit<AgentSnapshot, "transitions">[];
 }
 
-const head = ["AGENT", "ST", "IN", "OUT", "TOTAL", "BURST/S", "SUSTAIN/S", "ASR %", "EXCEEDED", "REASON"];
+const head = [
+  ...["AGENT", "ST", "IN", "IN/S", "IN-EXC", "OUT", "OUT/S", "OUT-EXC", "TOTAL"],
+  ...["AVG MS", "MAX MS", "ASR %", "REASON"],
+];
 
-/** One line for each agent under a head. */
+/**
+ * One line for each agent under a head: for each direction sessions, session attempts a second and requests refused by
+ * limits; the average and longest wait for a first response. What has a limit is shown beside it.
+ */
 export const agentTable = (agents: AgentList["agents"]): string => table(head, agents.map(rowOf));
 
 function rowOf(agent: AgentList["agents"][number]): string[] {
-  const { sessions, rates, asr, exceeded } = agent;
-  const refusals = Object.values(exceeded).reduce((sum, count) => sum + (count ?? 0), 0);
+  const { sessions, rates, asr, refused, latency } = agent;
+  const directional = (direction: "inbound" | "outbound"): string[] => [
+    measure(sessions[direction].active, sessions[direction].maximum),
+    measure(rates.burst[direction].value, rates.burst[direction].maximum),
+    String(refused[direction]),
+  ];
   return [
     agent.hostname,
     agent.state.letter,
-    measure(sessions.inbound.active, sessions.inbound.maximum),
-    measure(sessions.outbound.active, sessions.outbound.maximum),
+    ...directional("inbound"),
+    ...directional("outbound"),
     measure(sessions.total.active, sessions.total.maximum),
-    measure(rates.burst.total.value, rates.burst.total.maximum),
-    measure(rates.sustain.total.value, rates.sustain.total.maximum),
+    latency ? round(latency.average) : "-",
+    latency ? round(latency.maximum) : "-",
     asr.ratio === null ? "-" : round(asr.ratio),
-    String(refusals),
     agent.state.letter === "I" ? "" : agent.reason,
   ];
 }
 
 function detailOf(agent: AgentSnapshot): string {
-  const { sessions, rates, asr, lastPing, totals } = agent;
+  const { sessions, rates, asr, lastPing, latency, refused, totals } = agent;
   const exceeded = Object.entries(agent.exceeded).map(([limit, count]) => `${limit} ${count}`);
   const scopes = ["inbound", "outbound", "total"] as const;
   const lines: [name: string, value: string][] = [
@@ -64,7 +73,9 @@ function detailOf(agent: AgentSnapshot): string {
       `${asr.answered} of ${asr.attempts} in the window${asr.ratio === null ? "" : `, ${round(asr.ratio)} %`}`,
     ],
     ["since start", `${totals.inbound} inbound, ${totals.outbound} outbound, ${totals.answered} answered`],
+    ["refused", `${refused.inbound} inbound, ${refused.outbound} outbound`],
     ["exceeded", exceeded.join(", ") || "-"],
+    ["latency", latency ? `average ${round(latency.average)} ms, longest ${round(latency.maximum)} ms` : "-"],
     ["last ping", lastPing ? pingOf(lastPing) : "-"],
     ...agent.transitions.map((change, at): [string, string] => [
       at === 0 ? "transitions" : "",

@@ -84,6 +84,19 @@ export function agentMetrics(agents: Iterable<WatchedAgent>, watch: AgentWatch):
       agent.lastPing?.roundTripMs === undefined ? [] : [[{}, agent.lastPing.roundTripMs / 1_000]],
     ),
     metric(
+      "gauge",
+      "latency_seconds",
+      "To the first response, over the last one to two minutes.",
+      ["of"],
+      ({ agent: { latency } }) =>
+        latency
+          ? [
+              [{ of: "average" }, latency.average / 1_000],
+              [{ of: "maximum" }, latency.maximum / 1_000],
+            ]
+          : [],
+    ),
+    metric(
       "counter",
       "transitions_total",
       "Changes of the state shown, by the letter it changed to.",

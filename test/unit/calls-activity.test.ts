@@ -83,3 +83,30 @@ describe("an answer within a call", () => {
     expect(bench.agent("a").letter).toBe("O");
   });
 });
+
+describe("the latency of an agent", () => {
+  it("is that of first responses: to INVITE, and within a call", () => {
+    const bench = new CallBench({ agents: [{}] });
+    bench.invite();
+    const invite = bench.signalling.last("INVITE");
+    bench.clock.advance(30);
+    invite.respond(100);
+    bench.clock.advance(2_000);
+    invite.respond(200, { body: answer });
+    bench.ackFromCaller();
+    bench.fromCaller("INFO");
+    bench.clock.advance(10);
+    bench.signalling.last("INFO").respond(200);
+    expect(bench.agent("a").snapshot().latency).toEqual({ average: 20, maximum: 30 });
+    bench.clock.advance(120_000);
+    expect(bench.agent("a").snapshot().latency).toBeNull();
+  });
+
+  it("counts a call that is refused at once as well", () => {
+    const bench = new CallBench({ agents: [{}] });
+    bench.invite();
+    bench.clock.advance(40);
+    bench.signalling.last("INVITE").respond(486);
+    expect(bench.agent("a").snapshot().latency).toEqual({ average: 40, maximum: 40 });
+  });
+});

@@ -57,6 +57,7 @@ beforeAll(async () => {
     events: new AgentEvents(),
   });
   for (let count = 0; count < 3; count++) manager.get("carrier-a")?.admit({ direction: "outbound", method: "INVITE" });
+  manager.get("carrier-a")?.observe({ kind: "response", purpose: "traffic", status: 180, sentAt: clock.now() - 20 });
   const { "session-agent-groups": groups, "local-policies": policies, failover } = loaded.config;
   const router = new Router({ groups, policies, failover }, manager);
   const views = {
@@ -81,13 +82,21 @@ afterAll(async () => {
 });
 
 describe("weir agents", () => {
-  it("shows each agent with its letter, sessions and rates beside their limits, and refusals", async () => {
+  it("shows each agent with its letter, sessions and rates beside their limits, refusals and latency", async () => {
     const lines = (await agents(undefined, { admin: url })).split("\n");
     expect(lines).toHaveLength(3);
-    expect(lines[0]).toMatch(/^AGENT +ST +IN +OUT +TOTAL /);
-    expect(lines[1]?.split(/ {2,}/).slice(0, 5)).toEqual(["carrier-a", "C", "0/-", "2/2", "2/-"]);
-    expect(lines[1]?.split(/ {2,}/)[8]).toBe("1");
-    expect(lines[2]?.split(/ {2,}/).slice(0, 5)).toEqual(["carrier-b", "I", "0/-", "0/-", "0/-"]);
+    const cells = (line = ""): string[] => line.trim().split(/ {2,}/);
+    expect(cells(lines[0])).toEqual(
+      ["AGENT", "ST", "IN", "IN/S", "IN-EXC", "OUT", "OUT/S", "OUT-EXC", "TOTAL"].concat([
+        "AVG MS",
+        "MAX MS",
+        "ASR %",
+        "REASON",
+      ]),
+    );
+    expect(cells(lines[1]).slice(0, 9)).toEqual(["carrier-a", "C", "0/-", "0/-", "0", "2/2", "2/-", "1", "2/-"]);
+    expect(cells(lines[1]).slice(9)).toEqual(["20", "20", "0", "max-outbound-sessions"]);
+    expect(cells(lines[2])).toEqual(["carrier-b", "I", "0/-", "0/-", "0", "0/-", "0/-", "0", "0/-", "-", "-", "-"]);
   });
 
   it("shows one agent in full, with its last transitions", async () => {
