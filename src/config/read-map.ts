@@ -1,6 +1,6 @@
 import type { Params, ValuesOf } from "../params.ts";
 import type { Place, Problems } from "./problems.ts";
-import { readParam, type SystemParam, type SystemParams } from "./read-param.ts";
+import { expectation, readParam, type SystemParam, type SystemParams, takesList } from "./read-param.ts";
 import { didYouMean } from "./suggest.ts";
 import { childPath, describe, type ListNode, type MapNode, type SourceNode } from "./yaml-source.ts";
 
@@ -19,11 +19,20 @@ export function readTable(map: MapNode, path: string, table: SystemParams, probl
     const entry = map.entries.get(name);
     if (!entry) continue;
     const reading = readParam(param, entry.value);
-    const place = { line: entry.value.line, path: childPath(path, name) };
     if ("value" in reading) values.set(name, reading.value);
-    else problems.error(place, `found ${reading.found}, expected ${reading.expected}${near(param, entry.value)}`);
+    else refuse(param, entry.value, childPath(path, name), problems);
   }
   return values;
+}
+
+/** Notes what does not fit: the items of a list that would not do alone, else the whole. */
+function refuse(param: SystemParam, node: SourceNode, path: string, problems: Problems): void {
+  const culprits = node.kind === "list" && takesList(param) ? numbered(node, path) : [[node, path] as const];
+  for (const [culprit, itsPath] of culprits) {
+    if (culprit.kind === "scalar" && "value" in readParam(param, culprit)) continue;
+    const message = `found ${describe(culprit)}, expected ${expectation(param)}${near(param, culprit)}`;
+    problems.error({ line: culprit.line, path: itsPath }, message);
+  }
 }
 
 /** The same with the defaults of whatever is not set. */

@@ -15,6 +15,9 @@ export type SystemParams = Readonly<Record<string, SystemParam>>;
 /** A value, or what was expected instead of what was found. */
 export type Reading = { readonly value: unknown } | { readonly found: string; readonly expected: string };
 
+/** Whether a parameter is a list of parts that each could stand alone. */
+export const takesList = (param: SystemParam): boolean => param.format === "codes" || param.format === "listen";
+
 /** What a parameter takes, in words: for messages and for the documentation. */
 export function expectation(param: SystemParam): string {
   switch (param.format) {

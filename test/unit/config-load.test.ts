@@ -104,6 +104,24 @@ loging: {}
   });
 });
 
+describe("a list of addresses or codes", () => {
+  it("is refused by its items, each with its own place", () => {
+    const text = `signalling:
+  listen:
+    - udp://127.0.0.2:5060
+    - udp://127.0.0.2:99999
+    - [tcp]
+failover: { recurse-codes: [503, 99] }
+`;
+    const addresses = "expected addresses such as udp://192.0.2.1:5060 or tcp://[2001:db8::1]:5060";
+    expect(read(text).errors).toEqual([
+      `weir.yaml:4: signalling.listen[1]: found "udp://127.0.0.2:99999", ${addresses}`,
+      `weir.yaml:5: signalling.listen[2]: found a list of 1, ${addresses}`,
+      "weir.yaml:6: failover.recurse-codes[1]: found 99, expected response codes 100 to 699 or ranges such as 500-599",
+    ]);
+  });
+});
+
 describe("a number", () => {
   it("is refused outside its range, as a fraction where whole, and as text", () => {
     expect(agentErrors("max-sessions: -1")).toEqual(["max-sessions: found -1, expected a whole number 0 to 1000000"]);
@@ -318,7 +336,7 @@ describe("a local policy", () => {
 
   it("reads its time", () => {
     const time =
-      '{ days-of-week: "mon, Tuesday", start: 0830, end: "17:00", activate: 2026-03-01, deactivate: 2026-03-01T08:00Z }';
+      '{ days-of-week: "mon, Tuesday", start: 0830, end: "17:00", activate: 2026-03-01, deactivate: 2226-03-01T08:00Z }';
     const { config, errors } = policy(`{ ${hop}, time: ${time} }`);
     expect(errors).toEqual([]);
     expect(config?.["local-policies"][0]?.time).toEqual({
@@ -326,7 +344,7 @@ describe("a local policy", () => {
       start: 510,
       end: 1020,
       activate: new Date(2026, 2, 1).getTime(),
-      deactivate: Date.UTC(2026, 2, 1, 8),
+      deactivate: Date.UTC(2226, 2, 1, 8),
     });
   });
 
