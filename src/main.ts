@@ -59,6 +59,8 @@ export class Weir {
       groups: config["session-agent-groups"],
       policies: config["local-policies"],
       failover: config.failover,
+      translations: config["translation-rules"],
+      realms: config.realms,
     };
     const router = new Router(routing, this.agents);
     const parts = { signalling: this.#signalling, agents: this.agents, router, clock, random, log };

@@ -17,6 +17,8 @@ export class AgentManager {
   readonly #deps: AgentManagerDeps;
   readonly #byName = new Map<string, SessionAgent>();
   #bySource: ReadonlyMap<string, readonly SessionAgent[]> = new Map();
+  /** Made when it is first asked for. */
+  #byTarget: ReadonlyMap<string, SessionAgent> | undefined;
   #pinger: Pinger | undefined;
 
   constructor(agents: readonly AgentParams[], deps: AgentManagerDeps) {
@@ -48,6 +50,12 @@ export class AgentManager {
     return there.find((agent) => agent.params.port === port) ?? (there.length === 1 ? there[0] : undefined);
   }
 
+  /** The agent that requests to this address or name, and port, go to. `host` as in `bySource`, or a hostname. */
+  byTarget(host: string, port: number): SessionAgent | undefined {
+    this.#byTarget ??= byTarget(this.#byName.values());
+    return this.#byTarget.get(targetKey(host, port));
+  }
+
   /** Makes the agents those of `agents`: known ones take their new parameters and keep their counts and health. */
   configure(agents: readonly AgentParams[]): void {
     const wanted = new Set(agents.map((params) => params.hostname));
@@ -62,6 +70,7 @@ export class AgentManager {
       else this.#byName.set(params.hostname, this.#make(params));
     }
     this.#bySource = bySource(this.#byName.values());
+    this.#byTarget = undefined;
   }
 
   /** Pings every agent that is configured to be pinged, from now on. */
@@ -92,5 +101,17 @@ function bySource(agents: Iterable<SessionAgent>): Map<string, SessionAgent[]> {
   }
   return found;
 }
+
+/** The first of several at one place. */
+function byTarget(agents: Iterable<SessionAgent>): Map<string, SessionAgent> {
+  const found = new Map<string, SessionAgent>();
+  for (const agent of agents) {
+    const key = targetKey(agent.params["ip-address"] || agent.hostname, agent.params.port);
+    if (!found.has(key)) found.set(key, agent);
+  }
+  return found;
+}
+
+const targetKey = (host: string, port: number): string => `${host.toLowerCase()} ${port || 5060}`;
 
 const sourceKey = (address: string, realm: string): string => `${realm} ${address}`;

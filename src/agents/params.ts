@@ -85,6 +85,16 @@ export const agentParams = {
   "ping-success-threshold": threshold(1, "Consecutive good pings that bring the agent back.", 1),
   "ping-from-user-part": text("User part of the ping's From."),
   "ping-to-user-part": text("User part of the ping's Request-URI and To."),
+  "redirect-action": {
+    format: "choice",
+    choices: ["inherit", "proxy", "recurse"],
+    default: "inherit",
+    doc: "What a 3xx of the agent does: pass back, follow its Contacts, or as `failover` or the group says.",
+  },
+  "in-translationid": text("`translation-rules` for the numbers of calls from the agent; empty = those of its realm."),
+  "out-translationid": text("`translation-rules` for the numbers of calls to the agent; empty = those of its realm."),
+  "in-header-rules": text("`header-rules` for messages from the agent. Empty = none."),
+  "out-header-rules": text("`header-rules` for messages to the agent. Empty = none."),
   "max-retry-after": seconds(60, "Cap on a Retry-After that the agent answers with 503. 0 = ignore it."),
 } as const satisfies Params;
 

@@ -16,7 +16,7 @@ import {
 import type { AttemptFailure } from "./failover-policy.ts";
 import { inviteFor } from "./headers.ts";
 import { heardFrom } from "./heard-agent.ts";
-import type { Candidate, NextHop } from "./next-hop.ts";
+import type { Candidate, Destination } from "./next-hop.ts";
 import type { AttemptTrace } from "./record.ts";
 
 /**
@@ -70,9 +70,9 @@ export class Attempt implements ExchangeUser {
     this.trace = { agent: candidate.hop.name, callId: "", outcome: "calling" };
   }
 
-  start(invite: IncomingRequest, hop: NextHop, params: FailoverParams): void {
+  start(invite: IncomingRequest, destination: Destination, params: FailoverParams): void {
     const { signalling, clock } = this.#parts;
-    const { uri, headers } = inviteFor(invite, hop);
+    const { uri, headers } = inviteFor(invite, destination);
     const firstResponse = params["first-response-timeout"];
     // Where 100 is not shown, an agent that works in silence would look like one that is dead.
     if (firstResponse > 0 && signalling.showsTrying) {

@@ -116,6 +116,8 @@ export class CallManager implements SignallingUser, CallHost {
       toHost: leg.to.host,
       sourceRealm: realm.identifier,
       at: this.clock.date(),
+      carrier: leg.carrier,
+      ...(admission.lease && { source: admission.lease.agent.hostname }),
     });
     const call = new Call(this, (++this.#lastId).toString(36), leg, plan, admission.lease);
     this.#calls.add(call);

@@ -17,7 +17,7 @@ import { Attempt, type AttemptOwner } from "./attempt.ts";
 import { type CallAction, type CallEvent, type CallState, transitions } from "./call-states.ts";
 import type { CallerLeg } from "./caller-leg.ts";
 import { DialogRelay, type RelayHost } from "./dialog-relay.ts";
-import { type AttemptFailure, mayFailOver } from "./failover-policy.ts";
+import { type AttemptFailure, mayFailOver, redirectionOf } from "./failover-policy.ts";
 import { hopsLeft, relayedAck, relayedRequestHeaders } from "./headers.ts";
 import { heardFrom } from "./heard-agent.ts";
 import type { LocalCause, LocalReplies } from "./local-responses.ts";
@@ -151,7 +151,11 @@ export class Call implements AttemptOwner, RelayHost {
     setup.leg.leaveAgent();
     this.#leaveEarly(setup.early);
     this.record.agentDialog = "";
-    this.#step(mayFailOver(failure, setup.plan, setup.leg.earlyMedia) ? "failover" : "reject");
+    const redirection = redirectionOf(failure, setup.plan, setup.leg.earlyMedia);
+    if (redirection === "loop") setup.refusal = this.#host.replies.for("loop");
+    const goesOn =
+      redirection === "none" ? mayFailOver(failure, setup.plan, setup.leg.earlyMedia) : redirection === "followed";
+    this.#step(goesOn ? "failover" : "reject");
   }
 
   settled(attempt: Attempt): void {
@@ -295,7 +299,7 @@ export class Call implements AttemptOwner, RelayHost {
     const selection = setup.plan.next();
     if (selection.kind === "exhausted") {
       setup.refusal ??= setup.failure
-        ? refusalAfter(setup.failure, this.#host.replies)
+        ? refusalAfter(setup.failure, this.#host.replies, setup.leg.transport)
         : this.#host.replies.for(selection.cause);
       this.#step("reject");
       return;
@@ -306,7 +310,7 @@ export class Call implements AttemptOwner, RelayHost {
     this.record.agent = candidate.hop.name;
     this.record.attempts.push(attempt.trace);
     this.#step("sent");
-    attempt.start(setup.leg.invite, candidate.hop, setup.plan.failover);
+    attempt.start(setup.leg.invite, candidate, setup.plan.failover);
   }
 
   #relayProgress(response: IncomingResponse | undefined): void {
@@ -350,7 +354,9 @@ export class Call implements AttemptOwner, RelayHost {
     if (!setup) return;
     const reply =
       setup.refusal ??
-      (setup.failure ? refusalAfter(setup.failure, this.#host.replies) : this.#host.replies.for("next-hop-sa-oos"));
+      (setup.failure
+        ? refusalAfter(setup.failure, this.#host.replies, setup.leg.transport)
+        : this.#host.replies.for("next-hop-sa-oos"));
     this.#status = reply.status;
     setup.leg.refuse(reply);
   }

@@ -1,3 +1,4 @@
+import { normalCarrier } from "../routing/address.ts";
 import { parseNameAddr, parseUri } from "../signalling/addresses.ts";
 import { dialogIdOf, type IncomingRequest, type IncomingResponse, type Reply } from "../signalling/port.ts";
 import { addOption, contactOf, hasOption, relayedReply } from "./headers.ts";
@@ -26,6 +27,18 @@ export class CallerLeg {
     this.to = partsOf(invite.uri);
     this.#onlyReliable = hasOption(headers.require, "100rel");
     this.#reliable = this.#onlyReliable || hasOption(headers.supported, "100rel");
+  }
+
+  /** The parameter that a URI needs by which the caller is to reach us: "" for UDP. */
+  get transport(): string {
+    const { protocol } = this.invite.source;
+    return protocol === "udp" ? "" : `;transport=${protocol}`;
+  }
+
+  /** The carrier that the caller asks for (RFC 4694), "" for none. */
+  get carrier(): string {
+    const cic = /;\s*cic=([^;@>\s]+)/i.exec(this.invite.uri)?.[1];
+    return cic === undefined ? "" : normalCarrier(cic);
   }
 
   /** True once the caller has been sent a provisional response with a body. */
@@ -67,7 +80,7 @@ export class CallerLeg {
 
   answer(response: IncomingResponse, refused: (reason: string) => void): void {
     const reply = relayedReply(response);
-    const contact = contactOf(response.headers.contact, transportOf(this.invite));
+    const contact = contactOf(response.headers.contact, this.transport);
     if (contact) reply.headers.contact = contact;
     this.invite.respond(reply, (reason) => {
       if (reason !== undefined) refused(reason);
@@ -83,8 +96,4 @@ function partsOf(uri: string): { user: string; host: string } {
   const parsed = parseUri(uri);
   if (parsed) return { user: parsed.user, host: parsed.host };
   return { user: /^tel:/i.test(uri) ? (uri.slice(4).split(";", 1)[0] ?? "") : "", host: "" };
-}
-
-function transportOf({ source: { protocol } }: IncomingRequest): string {
-  return protocol === "udp" ? "" : `;transport=${protocol}`;
 }

@@ -1,6 +1,8 @@
 import { type CodeRange, matchesCode } from "../params.ts";
 import type { FailoverParams } from "../routing/params.ts";
+import type { Redirect } from "../routing/route-plan.ts";
 import type { IncomingResponse, RefusalCause } from "../signalling/port.ts";
+import { contactsOf } from "./redirects.ts";
 
 /** How an attempt failed. */
 export type AttemptFailure =
@@ -18,8 +20,24 @@ export type AttemptFailure =
 /** What the decision needs of the call's route. */
 export interface Route {
   readonly failover: FailoverParams;
+  /** The attempt followed the Contact of a 3xx. */
+  readonly following: boolean;
   /** Tells the route how its attempt failed; true when its parameters let another candidate be tried. */
   failed(status?: number): boolean;
+  /** Tells the route where a 3xx says to ask instead, best first. */
+  redirected(contacts: readonly Redirect[]): Redirection;
+}
+
+/** `loop`: every Contact leads back to where the call has been. `none`: it is for the caller to follow, or to no one. */
+export type Redirection = "followed" | "loop" | "none";
+
+/** What becomes of a 3xx where `redirect-action` says to follow it. Never asked once the caller has cancelled. */
+export function redirectionOf(failure: AttemptFailure, route: Route, earlyMedia: boolean): Redirection {
+  if (failure.kind !== "response" || route.failover["redirect-action"] !== "recurse") return "none";
+  const { status, headers } = failure.response;
+  if (status < 300 || status > 399) return "none";
+  if (earlyMedia && route.failover["recurse-after-early-media"] === "disabled") return "none";
+  return route.redirected(contactsOf(headers.contact));
 }
 
 /** Busy, gone or declined, wherever it is asked: another agent would ring the same person (SEMANTICS.md section 8). */
@@ -34,8 +52,8 @@ const named = (ranges: readonly CodeRange[], status: number): boolean =>
  * cancelled. `earlyMedia`: the caller has been sent a provisional response with a body.
  */
 export function mayFailOver(failure: AttemptFailure, route: Route, earlyMedia: boolean): boolean {
-  // A loop, or a request that cannot be sent: no agent can mend it, and none is to blame.
-  if (failure.kind === "refused") return false;
+  // A loop, or a request that cannot be sent: no agent can mend it, and none is to blame, save the one that said to go there.
+  if (failure.kind === "refused" && !route.following) return false;
   const params = route.failover;
   const status = failure.kind === "response" ? failure.response.status : undefined;
   const allowed = route.failed(status);

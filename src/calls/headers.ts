@@ -1,6 +1,7 @@
 import { parseNameAddr, parseUri } from "../signalling/addresses.ts";
 import type { Headers, IncomingRequest, IncomingResponse, Message, Reply } from "../signalling/port.ts";
-import type { NextHop } from "./next-hop.ts";
+import type { Destination } from "./next-hop.ts";
+import { hiddenContacts, namesContacts } from "./redirects.ts";
 
 /**
  * What belongs to one leg and never shows on the other (DESIGN.md section 4): routing, dialog and transaction fields,
@@ -52,12 +53,16 @@ export function relayedRequestHeaders(headers: Headers): Record<string, string> 
   return passed;
 }
 
-/** A response passed on as it is. Where to go instead (3xx, 485) is what a Contact says there, not where the agent is. */
-export function relayedReply(response: IncomingResponse): Reply & { readonly headers: Record<string, string> } {
+/** A response passed on as it is. `transport`: of the leg it goes to, for Contacts that say where to ask instead. */
+export function relayedReply(
+  response: IncomingResponse,
+  transport = "",
+): Reply & { readonly headers: Record<string, string> } {
   const headers = endToEnd(response.headers);
   const contact = response.headers.contact;
-  const redirects = (response.status >= 300 && response.status < 400) || response.status === 485;
-  if (redirects && contact !== undefined) headers.contact = contact;
+  const shown =
+    namesContacts(response.status) && contact !== undefined ? hiddenContacts(contact, transport) : undefined;
+  if (shown !== undefined) headers.contact = shown;
   dropOption(headers, "require", "100rel");
   return { status: response.status, reason: response.reason, headers, body: response.body };
 }
@@ -66,30 +71,35 @@ export function relayedReply(response: IncomingResponse): Reply & { readonly hea
 export const relayedAck = (ack: Message): Message => ({ headers: endToEnd(ack.headers), body: ack.body });
 
 /** The INVITE that goes to an agent, and where. */
-export function inviteFor(invite: IncomingRequest, hop: NextHop): { uri: string; headers: Record<string, string> } {
+export function inviteFor(
+  invite: IncomingRequest,
+  { hop, numbers, redirect }: Destination,
+): { uri: string; headers: Record<string, string> } {
   const headers = relayedRequestHeaders(invite.headers);
   // PRACK is settled leg by leg, so an agent without it costs the caller nothing.
   if (dropOption(headers, "require", "100rel")) addOption(headers, "supported", "100rel");
-  headers.from = fromOurselves(invite.headers.from ?? "");
-  headers.to = toHop(invite.headers.to ?? "", hop);
+  headers.from = fromOurselves(invite.headers.from ?? "", numbers?.calling);
+  // A redirection changes where the request goes, not whom it was for (RFC 3261 section 8.1.3.4).
+  headers.to = toHop(invite.headers.to ?? "", hop.address, redirect ? undefined : numbers?.called);
   const contact = contactOf(invite.headers.contact, hop.transport);
   if (contact) headers.contact = contact;
-  return { uri: `${relocated(invite.uri, hop.address)}${hop.transport}`, headers };
+  const uri = relocated(redirect?.uri ?? invite.uri, hop.address, numbers?.called);
+  return { uri: `${uri}${hop.transport}`, headers };
 }
 
 /** Display name and user pass; the host is the address it is sent from, which only the engine knows. */
-function fromOurselves(from: string): string {
+function fromOurselves(from: string, calling?: string): string {
   const address = parseNameAddr(from);
   if (!address) return "<sip:anonymous@anonymous.invalid>";
   const host = parseUri(address.uri)?.host;
   // anonymous.invalid is part of what privacy means (RFC 3323 section 4.1.1.3), not the caller's whereabouts.
   const anonymous = host === undefined || host.toLowerCase().endsWith(".invalid");
-  return named(address.display, anonymous ? address.uri : relocated(address.uri, "localhost"));
+  return named(address.display, anonymous ? address.uri : relocated(address.uri, "localhost", calling));
 }
 
-function toHop(to: string, hop: NextHop): string {
+function toHop(to: string, hop: string, called?: string): string {
   const address = parseNameAddr(to);
-  return address ? named(address.display, relocated(address.uri, hop.address)) : `<sip:${hop.address}>`;
+  return address ? named(address.display, relocated(address.uri, hop, called)) : `<sip:${hop}>`;
 }
 
 /** The user part of a Contact passes, at our address; the engine's own Contact serves when there is none. */
@@ -100,12 +110,12 @@ export function contactOf(contact: string | undefined, transport: string): strin
 
 const named = (display: string, uri: string): string => (display === "" ? `<${uri}>` : `${display} <${uri}>`);
 
-/** A URI's user at another address. A telephone number becomes a user there (RFC 3261 section 19.1.6). */
-function relocated(text: string, address: string): string {
+/** A URI's user, or another one, at another address. A telephone number becomes a user there (RFC 3261 section 19.1.6). */
+function relocated(text: string, address: string, other?: string): string {
   const uri = parseUri(text);
-  if (!uri) return /^tel:/i.test(text) ? `sip:${text.slice(4)}@${address};user=phone` : `sip:${address}`;
+  if (!uri) return /^tel:/i.test(text) ? `sip:${other ?? text.slice(4)}@${address};user=phone` : `sip:${address}`;
   const password = uri.password === "" ? "" : `:${uri.password}`;
-  const user = uri.user === "" ? "" : `${uri.user}${password}@`;
+  const user = uri.user === "" ? "" : `${other ?? uri.user}${password}@`;
   return `sip:${user}${address}${portable(uri.params)}`;
 }
 

@@ -14,6 +14,7 @@ const unavailableForNow = { ...unavailable, retryAfter: true } as const;
 /** What a caller is told by Weir itself, by the names of SEMANTICS.md section 7, and by ours where that page has none. */
 export const localResponses = {
   "no-route": { status: 404, reason: "No Routes Found" },
+  "translation-failed": { status: 484, reason: "Address Incomplete" },
   "next-hop-sa-oos": unavailable,
   "next-hop-sa-exc-constraints": unavailableForNow,
   "recv-sa-exc-constraints": unavailableForNow,

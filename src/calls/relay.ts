@@ -17,14 +17,14 @@ type Ending =
   | { readonly kind: "refused"; readonly cause: RefusalCause };
 
 /** The response that passes on how a request ended. */
-export function replyTo(outcome: Ending, replies: LocalReplies): Reply {
-  return outcome.kind === "response" ? relayedReply(outcome.response) : replies.for(causeOf(outcome));
+export function replyTo(outcome: Ending, replies: LocalReplies, transport = ""): Reply {
+  return outcome.kind === "response" ? relayedReply(outcome.response, transport) : replies.for(causeOf(outcome));
 }
 
 /** What the caller is told when nothing is left to try: the last attempt's own final response, or what stands for it. */
-export function refusalAfter(failure: AttemptFailure, replies: LocalReplies): Reply {
+export function refusalAfter(failure: AttemptFailure, replies: LocalReplies, transport: string): Reply {
   if (failure.kind === "no-response" || failure.kind === "ring-timeout") return replies.for("no-answer");
-  return replyTo(failure, replies);
+  return replyTo(failure, replies, transport);
 }
 
 function causeOf(outcome: Exclude<Ending, { kind: "response" }>): LocalCause {

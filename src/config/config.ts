@@ -1,5 +1,7 @@
 import type { AgentParams } from "../agents/params.ts";
 import type { FailoverParams, GroupParams, PolicyParams } from "../routing/params.ts";
+import type { TranslationParams } from "../routing/translation-params.ts";
+import type { HeaderRuleSet } from "./header-rules.ts";
 import type { LocalResponseMap } from "./local-responses.ts";
 
 export interface ListenAddress {
@@ -25,6 +27,9 @@ export interface RealmConfig {
   readonly identifier: string;
   readonly listen: readonly ListenAddress[];
   readonly allow: "any" | "agents";
+  /** Ids of `translation-rules` for agents of the realm without their own, and for calls that enter through it; "" = none. */
+  readonly "in-translationid"?: string;
+  readonly "out-translationid"?: string;
 }
 
 /** The whole configuration: checked, with every default filled in. */
@@ -35,6 +40,8 @@ export interface WeirConfig {
   readonly "session-agents": readonly AgentParams[];
   readonly "session-agent-groups": readonly GroupParams[];
   readonly "local-policies": readonly PolicyParams[];
+  readonly "translation-rules": readonly TranslationParams[];
+  readonly "header-rules": readonly HeaderRuleSet[];
   readonly failover: FailoverParams;
   /** Seconds. Retry-After of refusals is drawn between the two (SEMANTICS.md section 7). */
   readonly "retry-after": { readonly min: number; readonly max: number };

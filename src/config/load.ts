@@ -3,6 +3,7 @@ import { WeirError } from "../errors.ts";
 import { formatListenAddress } from "./addresses.ts";
 import type { ListenAddress, RealmConfig, WeirConfig } from "./config.ts";
 import { readGroups } from "./groups.ts";
+import { readHeaderRules } from "./header-rules.ts";
 import { closedListeners, refuseSharedListeners, warnAboutListening } from "./listening.ts";
 import { readLocalResponses } from "./local-responses.ts";
 import { readPolicies } from "./policies.ts";
@@ -10,9 +11,11 @@ import { type Problem, Problems } from "./problems.ts";
 import { asMap, refuseUnknownKeys } from "./read-map.ts";
 import { readRealms } from "./realms.ts";
 import { Names, refuseRepeats, resolveAgents, resolveGroups, resolvePolicies } from "./references.ts";
+import { checkRuleReferences } from "./rule-references.ts";
 import { readAgents } from "./session-agents.ts";
 import { readSystem, type SystemConfig } from "./system.ts";
 import { sectionNames } from "./system-params.ts";
+import { readTranslations } from "./translation-rules.ts";
 import { type MapNode, parseYaml } from "./yaml-source.ts";
 
 /** A configuration that may be started, with what is odd in it; or everything that is wrong with it. */
@@ -23,7 +26,15 @@ export type LoadedConfig =
 /** Larger files are refused unread; 10,000 agents with every parameter set take about 15 MB. */
 const maximumBytes = 32 * 1024 * 1024;
 
-const otherKeys = ["realms", "session-agents", "session-agent-groups", "local-policies", "local-response-map"];
+const otherKeys = [
+  "realms",
+  "session-agents",
+  "session-agent-groups",
+  "local-policies",
+  "translation-rules",
+  "header-rules",
+  "local-response-map",
+];
 const topLevelKeys = [...sectionNames.filter((name) => !name.includes(".")), ...otherKeys];
 
 /**
@@ -111,6 +122,11 @@ function readConfig(root: MapNode, environment: NodeJS.ProcessEnv, problems: Pro
 
   const names = new Names(agents, groups, realms, problems);
   const responses = readLocalResponses(root, problems);
+  const translations = readTranslations(root, problems);
+  const headerRules = readHeaderRules(root, problems);
+  const idsOf = (sets: readonly { readonly id: string }[]) => sets.map(({ id }) => id);
+  const ids = { "translation-rules": idsOf(translations), "header-rules": idsOf(headerRules) };
+  checkRuleReferences(root, ids, problems);
   const resolved = resolveAgents(agents, names, problems);
   const closed = responses["unknown-source"]?.status === 0 ? closedListeners(realms, resolved) : [];
   return {
@@ -118,6 +134,8 @@ function readConfig(root: MapNode, environment: NodeJS.ProcessEnv, problems: Pro
     signalling: { ...system.signalling, listen, closed },
     realms,
     "local-response-map": responses,
+    "translation-rules": translations,
+    "header-rules": headerRules,
     "session-agents": resolved,
     "session-agent-groups": resolveGroups(groups, names, problems),
     "local-policies": resolvePolicies(policies, names, problems),

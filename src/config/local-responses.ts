@@ -6,6 +6,7 @@ import { childPath, type MapNode } from "./yaml-source.ts";
 /** What may be mapped: the situations of SEMANTICS.md section 7 in which a caller is refused by Weir itself. */
 export const localResponseNames = [
   "no-route",
+  "translation-failed",
   "next-hop-sa-oos",
   "next-hop-sa-exc-constraints",
   "recv-sa-exc-constraints",

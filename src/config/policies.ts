@@ -1,6 +1,6 @@
 import type { Param } from "../params.ts";
-import { parsePattern } from "../routing/address.ts";
-import type { PolicyParams } from "../routing/params.ts";
+import { normalCarrier, parsePattern } from "../routing/address.ts";
+import type { PolicyAttribute, PolicyParams } from "../routing/params.ts";
 import { readPolicyTime } from "./policy-time.ts";
 import type { Problems } from "./problems.ts";
 import { asMap, eachItem, type PlacedText, readName, readTable, readTexts, refuseUnknownKeys } from "./read-map.ts";
@@ -8,7 +8,7 @@ import { type Placed, placed } from "./session-agents.ts";
 import type { MapNode } from "./yaml-source.ts";
 
 /** One policy attribute, and where its next hop is written. */
-export type HopSource = Placed<{ readonly "next-hop": string; readonly cost: number }>;
+export type HopSource = Placed<PolicyAttribute>;
 
 /** A policy whose references are still to be resolved. */
 export interface PolicySource {
@@ -20,6 +20,9 @@ export interface PolicySource {
 export const policyAttributeParams = {
   cost: { format: "number", unit: "cost", default: 0, min: 0, max: 1_000_000, doc: "Lower is preferred." },
 } as const satisfies Record<string, Param>;
+
+/** What policies are asked about: requests that start something. */
+const routed = new Set(["INVITE", "REGISTER"]);
 
 const policyKeys = ["from-address", "to-address", "source-realm", "methods", "time", "policy-attributes"];
 
@@ -61,6 +64,9 @@ function readMethods(map: MapNode, path: string, problems: Problems): string[] {
   return readTexts(map, "methods", path, problems).map(({ text, place }) => {
     const method = text.toUpperCase();
     if (!/^[A-Z]+$/.test(method)) problems.error(place, `found "${text}", expected a SIP method such as INVITE`);
+    else if (!routed.has(method)) {
+      problems.warning(place, `${method} is never routed by a policy, so that the policy does not match by it`);
+    }
     return method;
   });
 }
@@ -75,10 +81,13 @@ function readHops(policy: MapNode, path: string, problems: Problems): HopSource[
   for (const [node, itemPath] of items) {
     const map = asMap(node, itemPath, problems);
     if (!map) continue;
-    refuseUnknownKeys(map, itemPath, ["next-hop", ...Object.keys(policyAttributeParams)], problems);
+    refuseUnknownKeys(map, itemPath, ["next-hop", "carriers", ...Object.keys(policyAttributeParams)], problems);
     const nextHop = readName(map, "next-hop", itemPath, problems);
     const cost = (readTable(map, itemPath, policyAttributeParams, problems).get("cost") ?? 0) as number;
-    if (nextHop !== undefined) hops.push(placed({ "next-hop": nextHop, cost }, map, itemPath));
+    const carriers = readTexts(map, "carriers", itemPath, problems).map(({ text }) => normalCarrier(text));
+    if (nextHop === undefined) continue;
+    const attribute = { "next-hop": nextHop, cost, ...(carriers.length > 0 && { carriers }) };
+    hops.push(placed(attribute, map, itemPath));
   }
   return hops;
 }

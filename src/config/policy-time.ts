@@ -1,4 +1,5 @@
 import type { PolicyTime } from "../routing/params.ts";
+import { isEverInForce } from "../routing/policy-time.ts";
 import type { Problems } from "./problems.ts";
 import { asMap, readTexts, refuseUnknownKeys } from "./read-map.ts";
 import { childPath, describe, type MapNode, type SourceNode } from "./yaml-source.ts";
@@ -30,6 +31,12 @@ export function readPolicyTime(policy: MapNode, path: string, problems: Problems
   };
   if (time.deactivate > 0 && time.activate >= time.deactivate) {
     problems.error({ line: map.line, path: childPath(here, "deactivate") }, "found a date not after activate");
+  } else if (!isEverInForce(time)) {
+    const text = "found no moment at which the policy is in force, so that it never matches";
+    problems.error({ line: map.line, path: here }, text);
+  } else if (time.deactivate > 0 && time.deactivate <= Date.now()) {
+    const place = { line: map.line, path: childPath(here, "deactivate") };
+    problems.warning(place, "the date is over, so that the policy never matches again");
   }
   return time;
 }

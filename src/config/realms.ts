@@ -13,6 +13,16 @@ export const realmParams = {
     default: "any",
     doc: "Whose requests are served: anybody's, or only those of the realm's session agents.",
   },
+  "in-translationid": {
+    format: "text",
+    default: "",
+    doc: "`translation-rules` for the numbers of calls that enter here, save from agents that name their own.",
+  },
+  "out-translationid": {
+    format: "text",
+    default: "",
+    doc: "`translation-rules` for the numbers of calls to agents of the realm that name none of their own.",
+  },
 } as const satisfies SystemParams;
 
 /** The realms of the file; without any there is one, `default`, on the given addresses, that allows any source. */
@@ -38,7 +48,13 @@ export function readRealms(root: MapNode, listen: readonly ListenAddress[], prob
       );
     }
     if (identifier === undefined) continue;
-    realms.push({ identifier, listen: addresses, allow: (values.get("allow") ?? "any") as RealmConfig["allow"] });
+    realms.push({
+      identifier,
+      listen: addresses,
+      allow: (values.get("allow") ?? "any") as RealmConfig["allow"],
+      "in-translationid": String(values.get("in-translationid") ?? ""),
+      "out-translationid": String(values.get("out-translationid") ?? ""),
+    });
   }
   return realms.length > 0 ? realms : [{ identifier: "default", listen, allow: "any" }];
 }

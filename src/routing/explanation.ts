@@ -108,7 +108,7 @@ export function explained(plan: RoutePlan, unfit: readonly Unfit[], wallMinusMon
       selection.kind === "agent"
         ? { agent: selection.agent.hostname, ...(selection.group !== undefined && { group: selection.group }) }
         : { address: selection.address };
-    candidates.push(where);
+    candidates.push({ ...where, ...selection.numbers });
     plan.failed();
   }
 }

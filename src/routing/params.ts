@@ -42,6 +42,12 @@ export const failoverParams = {
     default: "disabled",
     doc: "Try the next candidate also after early media was passed to the caller.",
   },
+  "redirect-action": {
+    format: "choice",
+    choices: ["proxy", "recurse"],
+    default: "proxy",
+    doc: "A 3xx of an agent: passed back to the caller, with Weir's own address in its Contacts; or its Contacts are followed.",
+  },
 } as const satisfies Params;
 
 export type FailoverParams = ValuesOf<typeof failoverParams>;

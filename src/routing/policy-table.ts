@@ -15,6 +15,8 @@ export interface RouteRequest {
   readonly at: Ms;
   /** The carrier that the caller asks for (`cic`, RFC 4694), as normalCarrier gives it; "" when for none. */
   readonly carrier?: string;
+  /** Hostname of the session agent that the request is from, where it is from one. */
+  readonly source?: string;
 }
 
 /** One next hop that the request may take, with what its place in the order was decided by. */

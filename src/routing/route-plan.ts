@@ -6,17 +6,36 @@ import { agentsOf } from "./member.ts";
 import type { FailoverParams } from "./params.ts";
 import type { Hop, RouteRequest } from "./policy-table.ts";
 import type { Memory } from "./strategies.ts";
+import type { Numbers } from "./translation.ts";
 
 /** Where one attempt goes; or that there is nowhere left to go, and why (names of SEMANTICS.md section 7). */
 export type Selection =
-  | { readonly kind: "agent"; readonly agent: SessionAgent; readonly lease: Lease; readonly group?: string }
+  | (Way & { readonly kind: "agent"; readonly agent: SessionAgent; readonly lease: Lease; readonly group?: string })
   /** A next hop that is no agent: `host`, `host:port` or a SIP URI, as configured. It has no limits and no health. */
-  | { readonly kind: "address"; readonly address: string }
+  | (Way & { readonly kind: "address"; readonly address: string })
   | { readonly kind: "exhausted"; readonly cause: ExhaustedCause };
 
-export type ExhaustedCause = "no-route" | "next-hop-sa-oos" | "next-hop-sa-exc-constraints";
+/** How the request is changed on its way to a next hop. */
+interface Way {
+  /** The numbers it is sent with; undefined = as they came. */
+  readonly numbers?: Numbers;
+  /** The Contact of a 3xx that is followed. */
+  readonly redirect?: Redirect;
+}
+
+export type ExhaustedCause = "no-route" | "next-hop-sa-oos" | "next-hop-sa-exc-constraints" | "translation-failed";
 
 export type Target = SessionAgent | Group | { readonly address: string };
+
+/** A Contact of a 3xx. */
+export interface Redirect {
+  readonly uri: string;
+  /** As in the URI, "" when it has none. */
+  readonly user: string;
+  readonly host: string;
+  /** 0 when the URI names none. */
+  readonly port: number;
+}
 
 /** Where places are asked for: a call takes them, an explanation only looks. */
 export interface Desk {
@@ -30,6 +49,18 @@ export const takesPlaces: Desk = {
   memoryOf: (group) => group.memory,
 };
 
+/** What a plan needs around it. */
+export interface PlanParts {
+  readonly system: FailoverParams;
+  readonly desk: Desk;
+  /** The numbers on the way to an agent: undefined = as they are. */
+  translate(agent: SessionAgent, numbers: Numbers): Numbers | undefined;
+  agentAt(host: string, port: number): SessionAgent | undefined;
+}
+
+/** Contacts followed for one call: more is a loop that changes its addresses on the way. */
+const maxRedirects = 10;
+
 /**
  * One request's way through its candidates: `next` takes a place at the next agent that has room, `failed` says how
  * that attempt ended. Every selection is made at the moment it is asked for, never ahead.
@@ -41,17 +72,23 @@ export class RoutePlan implements Search {
   /** Agents that were considered and passed over, in order, for the call's trace. */
   readonly passedOver: PassedOver[] = [];
   readonly #targets: readonly Target[];
-  readonly #system: FailoverParams;
-  readonly #desk: Desk;
+  readonly #parts: PlanParts;
   readonly #asked: AdmitRequest;
+  /** The numbers that the caller's translation has made; undefined = as they came. */
+  readonly #inbound: Numbers | undefined;
   /** What got an attempt; it gets no second one. */
   readonly #tried = new Set<Target>();
-  /** Agents without room at this selection; a later selection asks them again (SEMANTICS.md section 5). */
+  /** Agents that will not do at this selection; a later one asks them again (SEMANTICS.md section 5). */
   readonly #refused = new Set<SessionAgent>();
   /** Groups whose recursion has ended. */
   #left: Set<Group> | undefined;
   /** Attempts within groups that have a maximum of their own. */
   #attemptsWithin: Map<Group, number> | undefined;
+  /** Contacts to follow before anything else, and whether the attempt last selected followed one. */
+  #redirects: Redirect[] = [];
+  #following = false;
+  /** Where Contacts have led or would lead back to. */
+  #visited: Set<string> | undefined;
   #at = 0;
   #attempts = 0;
   /** Nested groups that the attempt last selected came from, outermost first. */
@@ -62,18 +99,19 @@ export class RoutePlan implements Search {
     request: RouteRequest,
     hops: readonly Hop[],
     targets: readonly Target[],
-    { system, desk }: { readonly system: FailoverParams; readonly desk: Desk },
+    parts: PlanParts,
+    inbound?: Numbers,
   ) {
     this.request = request;
     this.hops = hops;
     this.#targets = targets;
-    this.#system = system;
-    this.#desk = desk;
+    this.#parts = parts;
+    this.#inbound = inbound;
     this.#asked = { direction: "outbound", method: request.method };
-    this.#failover = system;
+    this.#failover = parts.system;
   }
 
-  /** How the attempt last selected fails over: the system's parameters with what its groups set, the innermost last. */
+  /** How the attempt last selected fails over: the system's parameters, what its groups set, the innermost last, and its agent. */
   get failover(): FailoverParams {
     return this.#failover;
   }
@@ -83,18 +121,21 @@ export class RoutePlan implements Search {
     return this.#attempts;
   }
 
+  /** True when the attempt last selected followed a Contact. */
+  get following(): boolean {
+    return this.#following;
+  }
+
   /** Takes a place at the next candidate. The caller owns the lease from here on. */
   next(): Selection {
-    const maximum = this.#system["max-attempts"];
+    if (this.#inbound?.called === "") return { kind: "exhausted", cause: "translation-failed" };
     if (this.#targets.length === 0) return { kind: "exhausted", cause: "no-route" };
     this.#refused.clear();
+    const maximum = this.#parts.system["max-attempts"];
     if (maximum > 0 && this.#attempts >= maximum) return { kind: "exhausted", cause: "next-hop-sa-oos" };
-    for (; this.#at < this.#targets.length; this.#leave()) {
-      const target = this.#targets[this.#at];
-      const selection = target && this.#select(target);
-      if (selection) return selection;
-    }
-    return this.#lastResort() ?? { kind: "exhausted", cause: this.#cause() };
+    return (
+      this.#nextContact() ?? this.#nextTarget() ?? this.#lastResort() ?? { kind: "exhausted", cause: this.#cause() }
+    );
   }
 
   /**
@@ -102,16 +143,38 @@ export class RoutePlan implements Search {
    * True when another candidate may be tried (SEMANTICS.md sections 5 and 8).
    */
   failed(status?: number): boolean {
-    const outer = this.#targets[this.#at];
-    if (outer instanceof Group) {
-      // The innermost group decides first whether its members go on; where they do not, those around it may.
-      for (const group of [outer, ...this.#path]) if (this.#isOver(group, status)) this.#leaveGroup(group);
-    }
+    if (!this.#following) this.#leaveGroups(status);
     return status === undefined || matchesCode(this.#failover["recurse-codes"], status);
+  }
+
+  /**
+   * The attempt last selected was answered with a 3xx whose Contacts, best first, are to be followed. `loop` when all of
+   * them lead back to where the call has been, or too many were followed; `none` when there are none.
+   */
+  redirected(contacts: readonly Redirect[]): "followed" | "loop" | "none" {
+    if (contacts.length === 0) return "none";
+    const visited = this.#visited ?? new Set<string>();
+    this.#visited = visited;
+    for (const target of this.#tried) {
+      if ("hostname" in target) visited.add(placeOf(this.#numbersFor(target).called, target));
+    }
+    const fresh = contacts.filter((contact) => {
+      const agent = this.#parts.agentAt(contact.host, contact.port);
+      const place = agent ? placeOf(contact.user, agent) : contact.uri;
+      return visited.size <= maxRedirects + this.#tried.size && !visited.has(place) && visited.add(place);
+    });
+    if (fresh.length === 0) return "loop";
+    if (!this.#following) this.#leaveGroups(undefined);
+    this.#redirects.unshift(...fresh);
+    return "followed";
   }
 
   eligible(agent: SessionAgent): boolean {
     if (this.#tried.has(agent) || this.#refused.has(agent)) return false;
+    if (this.#numbersFor(agent).called === "" && this.#base.called !== "") {
+      this.#passOver(agent, { admitted: false, state: agent.letter, exceeded: [] }, "translation");
+      return false;
+    }
     const room = agent.room(this.#asked);
     if (room.admitted) return true;
     // Asks for the place that will not be given, so that the refusal is counted at the limit that made it.
@@ -124,15 +187,39 @@ export class RoutePlan implements Search {
   }
 
   memoryOf(group: Group): Memory {
-    return this.#desk.memoryOf(group);
+    return this.#parts.desk.memoryOf(group);
+  }
+
+  #nextContact(): Selection | undefined {
+    for (let redirect = this.#redirects.shift(); redirect; redirect = this.#redirects.shift()) {
+      const agent = this.#parts.agentAt(redirect.host, redirect.port);
+      this.#following = true;
+      if (!agent) {
+        this.#attempts++;
+        return { kind: "address", address: redirect.uri, redirect };
+      }
+      const selection = this.#take(agent, undefined, redirect);
+      if (selection) return selection;
+    }
+    this.#following = false;
+    return undefined;
+  }
+
+  #nextTarget(): Selection | undefined {
+    for (; this.#at < this.#targets.length; this.#leave()) {
+      const target = this.#targets[this.#at];
+      const selection = target && this.#select(target);
+      if (selection) return selection;
+    }
+    return undefined;
   }
 
   #select(target: Target): Selection | undefined {
     if (target instanceof Group) return this.left(target) ? undefined : this.#selectMember(target);
     if (this.#tried.has(target)) return undefined;
-    if ("hostname" in target) return this.#take(target);
+    if ("hostname" in target) return this.eligible(target) ? this.#take(target) : undefined;
     this.#attempt(target);
-    return { kind: "address", address: target.address };
+    return { kind: "address", address: target.address, ...(this.#inbound && { numbers: this.#inbound }) };
   }
 
   #selectMember(group: Group): Selection | undefined {
@@ -143,24 +230,54 @@ export class RoutePlan implements Search {
     return undefined;
   }
 
-  #take(agent: SessionAgent, group?: Group): Selection | undefined {
-    const admission = this.#desk.admit(agent, this.#asked);
+  #take(agent: SessionAgent, group?: Group, redirect?: Redirect): Selection | undefined {
+    const admission = this.#parts.desk.admit(agent, this.#asked);
     if (!admission.admitted) {
-      this.#refused.add(agent);
       this.#passOver(agent, admission);
       return undefined;
     }
     this.#attempt(agent, group);
-    return { kind: "agent", agent, lease: admission.lease, ...(group && { group: (this.#path.at(-1) ?? group).name }) };
+    const name = group && (this.#path.at(-1) ?? group).name;
+    return this.#selection(agent, admission.lease, name, redirect);
+  }
+
+  #selection(agent: SessionAgent, lease: Lease, group?: string, redirect?: Redirect): Selection {
+    const called = redirect?.user || this.#base.called;
+    const numbers = this.#parts.translate(agent, { called, calling: this.#base.calling }) ?? this.#inbound;
+    return {
+      kind: "agent",
+      agent,
+      lease,
+      ...(group !== undefined && { group }),
+      ...(numbers && { numbers: redirect && numbers === this.#inbound ? { ...numbers, called } : numbers }),
+      ...(redirect && { redirect }),
+    };
+  }
+
+  /** The numbers that the call is routed by. */
+  get #base(): Numbers {
+    return this.#inbound ?? { called: this.request.to, calling: this.request.from };
+  }
+
+  #numbersFor(agent: SessionAgent): Numbers {
+    const base = this.#base;
+    return this.#parts.translate(agent, base) ?? base;
   }
 
   #attempt(target: Target, group?: Group): void {
     this.#tried.add(target);
     this.#attempts++;
-    this.#failover = this.#system;
-    if (!group) return;
-    this.#enter(group);
-    for (const nested of this.#path) this.#enter(nested);
+    // A Contact is followed as the agent that named it says.
+    if (this.#following) return;
+    this.#failover = this.#parts.system;
+    if (group) {
+      this.#enter(group);
+      for (const nested of this.#path) this.#enter(nested);
+    }
+    const action = "hostname" in target ? target.params["redirect-action"] : "inherit";
+    if (action !== "inherit" && action !== this.#failover["redirect-action"]) {
+      this.#failover = { ...this.#failover, "redirect-action": action };
+    }
   }
 
   #enter(group: Group): void {
@@ -170,8 +287,10 @@ export class RoutePlan implements Search {
     this.#attemptsWithin.set(group, (this.#attemptsWithin.get(group) ?? 0) + 1);
   }
 
-  #passOver(agent: SessionAgent, { state, exceeded }: Refusal): void {
-    const { hostname, reason, since, resumeAt: resumesAt } = agent;
+  #passOver(agent: SessionAgent, { state, exceeded }: Refusal, because?: "translation"): void {
+    const { hostname, since, resumeAt: resumesAt } = agent;
+    const reason = because ?? agent.reason;
+    this.#refused.add(agent);
     this.passedOver.push({ agent: hostname, after: this.#attempts, state, reason, since, resumesAt, exceeded });
   }
 
@@ -188,10 +307,10 @@ export class RoutePlan implements Search {
       if (agent.heldByRetryAfter && agent.letter === "C" && (!last || agent.since >= last.since)) last = agent;
     }
     if (!last || this.#tried.has(last)) return undefined;
-    const admission = this.#desk.admit(last, { ...this.#asked, ignoreRetryAfter: true });
+    const admission = this.#parts.desk.admit(last, { ...this.#asked, ignoreRetryAfter: true });
     if (!admission.admitted) return undefined;
     this.#attempt(last);
-    return { kind: "agent", agent: last, lease: admission.lease };
+    return this.#selection(last, admission.lease);
   }
 
   #candidates(): SessionAgent[] {
@@ -199,6 +318,13 @@ export class RoutePlan implements Search {
       if (target instanceof Group) return agentsOf(target);
       return "hostname" in target ? [target] : [];
     });
+  }
+
+  /** The innermost group decides first whether its members go on; where they do not, those of the groups around it may. */
+  #leaveGroups(status: number | undefined): void {
+    const outer = this.#targets[this.#at];
+    if (!(outer instanceof Group)) return;
+    for (const group of [outer, ...this.#path]) if (this.#isOver(group, status)) this.#leaveGroup(group);
   }
 
   #isOver(group: Group, status: number | undefined): boolean {
@@ -218,7 +344,11 @@ export class RoutePlan implements Search {
   }
 
   #cause(): ExhaustedCause {
-    const full = this.passedOver.some(({ state }) => state === "C" || state === "I");
-    return full ? "next-hop-sa-exc-constraints" : "next-hop-sa-oos";
+    if (this.passedOver.some(({ exceeded }) => exceeded.length > 0)) return "next-hop-sa-exc-constraints";
+    if (this.passedOver.length === 0) return "next-hop-sa-oos";
+    return this.passedOver.every(({ reason }) => reason === "translation") ? "translation-failed" : "next-hop-sa-oos";
   }
 }
+
+/** What tells one place that a call was sent to from another. */
+const placeOf = (called: string, { hostname }: SessionAgent): string => `${called} ${hostname}`;

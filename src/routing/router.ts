@@ -5,12 +5,16 @@ import { type Explanation, explained, looksOnly } from "./explanation.ts";
 import { Group } from "./group.ts";
 import type { FailoverParams, GroupParams, PolicyParams } from "./params.ts";
 import { PolicyTable, type RouteRequest, type Unfit } from "./policy-table.ts";
-import { type Desk, RoutePlan, type Target, takesPlaces } from "./route-plan.ts";
+import { type Desk, type PlanParts, RoutePlan, type Target, takesPlaces } from "./route-plan.ts";
+import type { TranslationParams } from "./translation-params.ts";
+import { type RealmTranslation, Translations } from "./translations.ts";
 
 export interface RoutingConfig {
   readonly groups: readonly GroupParams[];
   readonly policies: readonly PolicyParams[];
   readonly failover: FailoverParams;
+  readonly translations?: readonly TranslationParams[];
+  readonly realms?: readonly RealmTranslation[];
 }
 
 /** Says where a request may go. References in the configuration are checked before: a dangling one here is a defect. */
@@ -19,6 +23,8 @@ export class Router {
   readonly #groups: ReadonlyMap<string, Group>;
   readonly #policies: PolicyTable;
   readonly #failover: FailoverParams;
+  readonly #translations: Translations;
+  readonly #forCalls: PlanParts;
   /** Next hops by name, so that an address is one target however many policies name it. */
   readonly #targets = new Map<string, Target>();
 
@@ -27,6 +33,8 @@ export class Router {
     this.#groups = buildGroups(config.groups, (name) => agents.get(name));
     this.#policies = new PolicyTable(config.policies);
     this.#failover = config.failover;
+    this.#translations = new Translations(config.translations ?? [], config.realms ?? [], agents);
+    this.#forCalls = this.#partsWith(takesPlaces);
   }
 
   get groups(): Iterable<Group> {
@@ -35,7 +43,7 @@ export class Router {
 
   /** The way of one request through its candidates. */
   plan(request: RouteRequest): RoutePlan {
-    return this.#plan(request, takesPlaces);
+    return this.#plan(request, this.#forCalls);
   }
 
   /**
@@ -45,14 +53,25 @@ export class Router {
    */
   explain(request: RouteRequest, wallMinusMonotonic: Ms): Explanation {
     const unfit: Unfit[] = [];
-    const plan = this.#plan(request, looksOnly(), (policy) => unfit.push(policy));
+    const plan = this.#plan(request, this.#partsWith(looksOnly()), (policy) => unfit.push(policy));
     return explained(plan, unfit, wallMinusMonotonic);
   }
 
-  #plan(request: RouteRequest, desk: Desk, unfit?: (policy: Unfit) => void): RoutePlan {
+  #plan(asked: RouteRequest, parts: PlanParts, unfit?: (policy: Unfit) => void): RoutePlan {
+    const numbers = this.#translations.inbound(asked);
+    const request = numbers ? { ...asked, to: numbers.called, from: numbers.calling } : asked;
     const hops = this.#policies.hops(request, unfit);
     const targets = hops.map((hop) => this.#target(hop.attribute["next-hop"]));
-    return new RoutePlan(request, hops, targets, { system: this.#failover, desk });
+    return new RoutePlan(request, hops, targets, parts, numbers);
+  }
+
+  #partsWith(desk: Desk): PlanParts {
+    return {
+      desk,
+      system: this.#failover,
+      translate: (agent, numbers) => this.#translations.outbound(agent, numbers),
+      agentAt: (host, port) => this.#agents.byTarget(host, port),
+    };
   }
 
   #target(nextHop: string): Target {

@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { type AttemptFailure, mayFailOver } from "../../src/calls/failover-policy.ts";
+import { type AttemptFailure, mayFailOver, type Redirection, redirectionOf } from "../../src/calls/failover-policy.ts";
 import { defaultsOf, matchesCode, parseCodeRange } from "../../src/params.ts";
 import { type FailoverParams, failoverParams } from "../../src/routing/params.ts";
+import type { Redirect } from "../../src/routing/route-plan.ts";
+import type { Headers } from "../../src/signalling/port.ts";
 
-const response = (status: number): AttemptFailure => ({
+const response = (status: number, headers: Headers = {}): AttemptFailure => ({
   kind: "response",
-  response: { status, reason: "", headers: {}, body: "", dialogId: "", reliable: false, ack() {} },
+  response: { status, reason: "", headers, body: "", dialogId: "", reliable: false, ack() {} },
 });
 
 /** A route that says what `recurse-codes` say, as RoutePlan does. */
@@ -16,7 +18,8 @@ function route(params: Partial<FailoverParams> = {}) {
     told.push(status);
     return status === undefined || matchesCode(failover["recurse-codes"], status);
   };
-  return { failover, failed, told };
+  const redirected = (contacts: readonly Redirect[]): Redirection => (contacts.length > 0 ? "followed" : "none");
+  return { failover, failed, told, following: false, redirected };
 }
 
 const codes = (...texts: string[]) => texts.map((text) => parseCodeRange(text)).filter((range) => range !== undefined);
@@ -83,5 +86,31 @@ describe("failover (SEMANTICS section 8)", () => {
     const busy = route();
     mayFailOver(response(486), busy, false);
     expect(busy.told).toEqual([486]);
+  });
+});
+
+describe("a 3xx", () => {
+  const moved = response(302, { contact: "<sip:1@192.0.2.9>" });
+  const recurse = route({ "redirect-action": "recurse" });
+
+  it("is followed where redirect-action says so", () => {
+    expect(redirectionOf(moved, recurse, false)).toBe("followed");
+    expect(redirectionOf(moved, route(), false)).toBe("none");
+  });
+
+  it("is not followed without a Contact, nor another response with one", () => {
+    expect(redirectionOf(response(302), recurse, false)).toBe("none");
+    expect(redirectionOf(response(485, { contact: "<sip:1@192.0.2.9>" }), recurse, false)).toBe("none");
+    expect(redirectionOf({ kind: "timeout" }, recurse, false)).toBe("none");
+  });
+
+  it("is not followed once the caller has early media, unless told so", () => {
+    expect(redirectionOf(moved, recurse, true)).toBe("none");
+    const both = route({ "redirect-action": "recurse", "recurse-after-early-media": "enabled" });
+    expect(redirectionOf(moved, both, true)).toBe("followed");
+  });
+
+  it("whose Contact is Weir itself leads on to the next one, as its agent is to blame", () => {
+    expect(mayFailOver({ kind: "refused", cause: "loop" }, { ...recurse, following: true }, false)).toBe(true);
   });
 });

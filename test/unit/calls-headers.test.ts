@@ -8,7 +8,9 @@ import { FakeRequest } from "../support/fake-signalling.ts";
 const hop = { name: "a", address: "192.0.2.1:5071", transport: "" };
 
 const invite = (headers: Headers = {}, uri = "sip:100@127.0.0.2") =>
-  inviteFor(new FakeRequest("INVITE", { uri, headers: { from: "<sip:a@h>;tag=1", to: "<sip:b@h>", ...headers } }), hop);
+  inviteFor(new FakeRequest("INVITE", { uri, headers: { from: "<sip:a@h>;tag=1", to: "<sip:b@h>", ...headers } }), {
+    hop,
+  });
 
 const response = (status: number, headers: Headers = {}) =>
   relayedReply({ status, reason: "R", headers, body: "", dialogId: "", reliable: false, ack() {} });
