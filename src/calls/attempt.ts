@@ -14,6 +14,7 @@ import {
   unheeded,
 } from "../signalling/port.ts";
 import type { AttemptFailure } from "./failover-policy.ts";
+import type { HeaderRules } from "./header-rules.ts";
 import { inviteFor } from "./headers.ts";
 import { heardFrom } from "./heard-agent.ts";
 import type { Candidate, Destination } from "./next-hop.ts";
@@ -37,6 +38,7 @@ export interface AttemptOwner {
 export interface AttemptParts {
   readonly signalling: Signalling;
   readonly clock: Clock;
+  readonly headerRules: HeaderRules;
 }
 
 /**
@@ -70,9 +72,11 @@ export class Attempt implements ExchangeUser {
     this.trace = { agent: candidate.hop.name, callId: "", outcome: "calling" };
   }
 
-  start(invite: IncomingRequest, destination: Destination, params: FailoverParams): void {
-    const { signalling, clock } = this.#parts;
+  /** `from`: the session agent that the INVITE is from, where it is from one. */
+  start(invite: IncomingRequest, destination: Destination, params: FailoverParams, from?: SessionAgent): void {
+    const { signalling, clock, headerRules } = this.#parts;
     const { uri, headers } = inviteFor(invite, destination);
+    headerRules.apply(headers, "requests", from, this.agent);
     const firstResponse = params["first-response-timeout"];
     // Where 100 is not shown, an agent that works in silence would look like one that is dead.
     if (firstResponse > 0 && signalling.showsTrying) {

@@ -4,6 +4,7 @@ import type { Lease } from "../agents/lease.ts";
 import type { SessionAgent } from "../agents/session-agent.ts";
 import type { Clock } from "../clock.ts";
 import type { RealmConfig } from "../config/config.ts";
+import type { HeaderRuleSet } from "../config/header-rules.ts";
 import type { LocalResponseMap } from "../config/local-responses.ts";
 import type { Router } from "../routing/router.ts";
 import { parseNameAddr } from "../signalling/addresses.ts";
@@ -20,6 +21,7 @@ import {
 import { Call, type CallEnd, type CallHost } from "./call.ts";
 import { CallerLeg } from "./caller-leg.ts";
 import { CallCounters } from "./counters.ts";
+import { HeaderRules } from "./header-rules.ts";
 import { hopsLeft } from "./headers.ts";
 import { type LocalCause, LocalReplies, type RetryAfterRange } from "./local-responses.ts";
 import { replyOutOfDialog } from "./out-of-dialog.ts";
@@ -40,6 +42,7 @@ export interface CallManagerConfig {
   readonly realms: readonly RealmConfig[];
   readonly "retry-after": RetryAfterRange;
   readonly "local-response-map"?: LocalResponseMap;
+  readonly "header-rules"?: readonly HeaderRuleSet[];
 }
 
 /** Takes calls in, finds the call a request belongs to, and knows all that are up. */
@@ -48,6 +51,7 @@ export class CallManager implements SignallingUser, CallHost {
   readonly signalling: Signalling;
   readonly clock: Clock;
   readonly replies: LocalReplies;
+  readonly headerRules: HeaderRules;
   readonly #agents: AgentManager;
   readonly #router: Router;
   readonly #log: Logger;
@@ -64,6 +68,7 @@ export class CallManager implements SignallingUser, CallHost {
     this.signalling = parts.signalling;
     this.clock = parts.clock;
     this.replies = new LocalReplies(config["retry-after"], parts.random, config["local-response-map"]);
+    this.headerRules = new HeaderRules(config["header-rules"] ?? []);
     this.#agents = parts.agents;
     this.#router = parts.router;
     this.#log = parts.log;

@@ -18,12 +18,13 @@ import { type CallAction, type CallEvent, type CallState, transitions } from "./
 import type { CallerLeg } from "./caller-leg.ts";
 import { DialogRelay, type RelayHost } from "./dialog-relay.ts";
 import { type AttemptFailure, mayFailOver, redirectionOf } from "./failover-policy.ts";
+import type { HeaderRules, PassedKind } from "./header-rules.ts";
 import { hopsLeft, relayedAck, relayedRequestHeaders } from "./headers.ts";
 import { heardFrom } from "./heard-agent.ts";
 import type { LocalCause, LocalReplies } from "./local-responses.ts";
 import { candidateOf } from "./next-hop.ts";
 import type { CallRecord, Side } from "./record.ts";
-import { RelayedRequest, refusalAfter } from "./relay.ts";
+import { RelayedRequest, refusalAfter, type Treat } from "./relay.ts";
 import type { InDialogRequest } from "./relayed-invite.ts";
 
 /** Why a call ended, for its log line and the counters. */
@@ -42,6 +43,7 @@ export interface CallHost {
   readonly signalling: Signalling;
   readonly clock: Clock;
   readonly replies: LocalReplies;
+  readonly headerRules: HeaderRules;
   /** From now on requests within this dialog are the call's. */
   adopt(dialogId: string, call: Call): void;
   forget(dialogId: string, call: Call): void;
@@ -225,8 +227,10 @@ export class Call implements AttemptOwner, RelayHost {
       request.respond(this.#host.replies.for("ok"));
       return;
     }
-    const user = new RelayedRequest(request, this.#host.replies);
-    setup.attempt.acknowledge(response, { request: relayedRequestHeaders(request.headers), body: request.body, user });
+    const user = new RelayedRequest(request, { replies: this.#host.replies, treat: this.#treat });
+    const headers = relayedRequestHeaders(request.headers);
+    this.pass("caller", headers, "requests");
+    setup.attempt.acknowledge(response, { request: headers, body: request.body, user });
   }
 
   send(to: Side, { method, headers, body }: InDialogRequest, user: ExchangeUser): Exchange {
@@ -234,6 +238,23 @@ export class Call implements AttemptOwner, RelayHost {
     if (method === "INVITE") countReInvite(agent, "outbound");
     const request = { method, uri: "", dialogId: this.dialogOf(to), headers, body };
     return this.#host.signalling.send(request, heardFrom(agent, user));
+  }
+
+  /** Header rules, for a message that passes from that side to the other. */
+  pass(from: Side, headers: Record<string, string>, kind: PassedKind): void {
+    const caller = this.#callerLease?.agent;
+    const agent = this.#setup?.attempt?.agent ?? this.#agentLease?.agent;
+    const [source, target] = from === "caller" ? [caller, agent] : [agent, caller];
+    this.#host.headerRules.apply(headers, kind, source, target);
+  }
+
+  /** The same for the responses of the agent in force. */
+  get #treat(): Treat {
+    return (headers) => this.pass("agent", headers, "responses");
+  }
+
+  #refusalAfter(failure: AttemptFailure, transport: string): Reply {
+    return refusalAfter(failure, { replies: this.#host.replies, transport, treat: this.#treat });
   }
 
   dialogOf(side: Side): string {
@@ -299,7 +320,7 @@ export class Call implements AttemptOwner, RelayHost {
     const selection = setup.plan.next();
     if (selection.kind === "exhausted") {
       setup.refusal ??= setup.failure
-        ? refusalAfter(setup.failure, this.#host.replies, setup.leg.transport)
+        ? this.#refusalAfter(setup.failure, setup.leg.transport)
         : this.#host.replies.for(selection.cause);
       this.#step("reject");
       return;
@@ -310,7 +331,7 @@ export class Call implements AttemptOwner, RelayHost {
     this.record.agent = candidate.hop.name;
     this.record.attempts.push(attempt.trace);
     this.#step("sent");
-    attempt.start(setup.leg.invite, candidate, setup.plan.failover);
+    attempt.start(setup.leg.invite, candidate, setup.plan.failover, this.#callerLease?.agent);
   }
 
   #relayProgress(response: IncomingResponse | undefined): void {
@@ -322,7 +343,7 @@ export class Call implements AttemptOwner, RelayHost {
       this.#host.adopt(dialogId, this);
     }
     this.record.agentDialog = dialogId;
-    const settledByCaller = setup.leg.progress(response);
+    const settledByCaller = setup.leg.progress(response, this.#treat);
     if (response.reliable && !settledByCaller) setup.attempt?.acknowledge(response);
   }
 
@@ -339,7 +360,7 @@ export class Call implements AttemptOwner, RelayHost {
     this.#host.adopt(response.dialogId, this);
     if (setup.leg.lateOffer && response.body !== "") this.#unacknowledged = response;
     else response.ack();
-    setup.leg.answer(response, () => this.#answerRefused());
+    setup.leg.answer(response, this.#treat, () => this.#answerRefused());
     this.#host.answered(this);
   }
 
@@ -355,7 +376,7 @@ export class Call implements AttemptOwner, RelayHost {
     const reply =
       setup.refusal ??
       (setup.failure
-        ? refusalAfter(setup.failure, this.#host.replies, setup.leg.transport)
+        ? this.#refusalAfter(setup.failure, setup.leg.transport)
         : this.#host.replies.for("next-hop-sa-oos"));
     this.#status = reply.status;
     setup.leg.refuse(reply);
@@ -370,6 +391,7 @@ export class Call implements AttemptOwner, RelayHost {
     // A 2xx is acknowledged before it is hung up on, even without the answer it asked for (RFC 3261 section 13.2.2.4).
     if (side === "agent") this.#acknowledgeAgent(undefined);
     const headers = bye ? relayedRequestHeaders(bye.headers) : {};
+    if (bye) this.pass(side === "agent" ? "caller" : "agent", headers, "requests");
     this.send(side, { method: "BYE", headers, body: bye?.body ?? "" }, unheeded);
   }
 

@@ -2,6 +2,7 @@ import { normalCarrier } from "../routing/address.ts";
 import { parseNameAddr, parseUri } from "../signalling/addresses.ts";
 import { dialogIdOf, type IncomingRequest, type IncomingResponse, type Reply } from "../signalling/port.ts";
 import { addOption, contactOf, hasOption, relayedReply } from "./headers.ts";
+import type { Treat } from "./relay.ts";
 
 /** The caller's INVITE until its final response; what an answered call needs of it is in the call's record. */
 export class CallerLeg {
@@ -55,8 +56,9 @@ export class CallerLeg {
    * Passes a provisional response on. True when the caller's PRACK will settle it; otherwise a reliable one is the
    * attempt's to acknowledge, as the caller knows no PRACK.
    */
-  progress(response: IncomingResponse): boolean {
+  progress(response: IncomingResponse, treat: Treat): boolean {
     const reply = relayedReply(response);
+    treat(reply.headers);
     const reliable = this.#onlyReliable || (this.#reliable && response.reliable);
     if (reliable) {
       addOption(reply.headers, "require", "100rel");
@@ -78,8 +80,9 @@ export class CallerLeg {
     this.#unacknowledged.fill(undefined);
   }
 
-  answer(response: IncomingResponse, refused: (reason: string) => void): void {
+  answer(response: IncomingResponse, treat: Treat, refused: (reason: string) => void): void {
     const reply = relayedReply(response);
+    treat(reply.headers);
     const contact = contactOf(response.headers.contact, this.transport);
     if (contact) reply.headers.contact = contact;
     this.invite.respond(reply, (reason) => {

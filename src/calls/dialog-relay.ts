@@ -1,4 +1,5 @@
 import type { Exchange, ExchangeUser, IncomingAck, IncomingRequest } from "../signalling/port.ts";
+import type { PassedKind } from "./header-rules.ts";
 import { relayedRequestHeaders } from "./headers.ts";
 import type { LocalReplies } from "./local-responses.ts";
 import type { Side } from "./record.ts";
@@ -16,6 +17,8 @@ export interface RelayHost {
   send(to: Side, request: InDialogRequest, user: ExchangeUser): Exchange;
   /** A peer knows its dialog no more, or says nothing. */
   dialogGone(): void;
+  /** Header rules, for a message that passes from that side to the other. */
+  pass(from: Side, headers: Record<string, string>, kind: PassedKind): void;
 }
 
 const otherSide = (side: Side): Side => (side === "caller" ? "agent" : "caller");
@@ -43,7 +46,7 @@ export class DialogRelay implements InviteHost {
   request(side: Side, request: IncomingRequest): void {
     if (this.#host.dialogOf(otherSide(side)) === "") request.respond(this.replies.for("no-dialog"));
     else if (request.method === "INVITE") this.#relayInvite(side, request);
-    else this.#relay(request, otherSide(side));
+    else this.#relay(side, request);
   }
 
   /** False when no re-INVITE of that side waits for an ACK. */
@@ -61,6 +64,10 @@ export class DialogRelay implements InviteHost {
     this.#invite.send(otherSide(this.#invite.from));
   }
 
+  pass(from: Side, headers: Record<string, string>, kind: PassedKind): void {
+    this.#host.pass(from, headers, kind);
+  }
+
   abandon(): void {
     this.#invite?.abandon();
     this.#waiting?.abandon();
@@ -75,10 +82,14 @@ export class DialogRelay implements InviteHost {
     this.proceed();
   }
 
-  #relay(request: IncomingRequest, to: Side): void {
+  #relay(side: Side, request: IncomingRequest): void {
     const { method, body } = request;
+    const to = otherSide(side);
     const headers = relayedRequestHeaders(request.headers);
-    const user = new RelayedRequest(request, this.replies, (status) => this.#checkDialog(method, status));
+    this.pass(side, headers, "requests");
+    const treat = (reply: Record<string, string>): void => this.pass(to, reply, "responses");
+    const parts = { replies: this.replies, treat };
+    const user = new RelayedRequest(request, parts, (status) => this.#checkDialog(method, status));
     this.send(to, { method, headers, body }, user);
   }
 

@@ -16,15 +16,28 @@ type Ending =
   | { readonly kind: "transport-failure" }
   | { readonly kind: "refused"; readonly cause: RefusalCause };
 
+/** Header rules, for what is passed on. */
+export type Treat = (headers: Record<string, string>) => void;
+
+export interface ReplyParts {
+  readonly replies: LocalReplies;
+  /** Of the leg that the response goes to. */
+  readonly transport?: string;
+  readonly treat?: Treat;
+}
+
 /** The response that passes on how a request ended. */
-export function replyTo(outcome: Ending, replies: LocalReplies, transport = ""): Reply {
-  return outcome.kind === "response" ? relayedReply(outcome.response, transport) : replies.for(causeOf(outcome));
+export function replyTo(outcome: Ending, { replies, transport, treat }: ReplyParts): Reply {
+  if (outcome.kind !== "response") return replies.for(causeOf(outcome));
+  const reply = relayedReply(outcome.response, transport);
+  treat?.(reply.headers);
+  return reply;
 }
 
 /** What the caller is told when nothing is left to try: the last attempt's own final response, or what stands for it. */
-export function refusalAfter(failure: AttemptFailure, replies: LocalReplies, transport: string): Reply {
-  if (failure.kind === "no-response" || failure.kind === "ring-timeout") return replies.for("no-answer");
-  return replyTo(failure, replies, transport);
+export function refusalAfter(failure: AttemptFailure, parts: ReplyParts): Reply {
+  if (failure.kind === "no-response" || failure.kind === "ring-timeout") return parts.replies.for("no-answer");
+  return replyTo(failure, parts);
 }
 
 function causeOf(outcome: Exclude<Ending, { kind: "response" }>): LocalCause {
@@ -36,22 +49,22 @@ function causeOf(outcome: Exclude<Ending, { kind: "response" }>): LocalCause {
 /** A request other than INVITE, passed from one leg to the other; its response passes back. */
 export class RelayedRequest implements ExchangeUser {
   readonly #request: IncomingRequest;
-  readonly #replies: LocalReplies;
+  readonly #parts: ReplyParts;
   readonly #ended: ((status: number) => void) | undefined;
 
   /** `ended` hears the final status after it was passed back. */
-  constructor(request: IncomingRequest, replies: LocalReplies, ended?: (status: number) => void) {
+  constructor(request: IncomingRequest, parts: ReplyParts, ended?: (status: number) => void) {
     this.#request = request;
-    this.#replies = replies;
+    this.#parts = parts;
     this.#ended = ended;
   }
 
   provisional(response: IncomingResponse): void {
-    if (response.status > 100) this.#request.respond(relayedReply(response));
+    if (response.status > 100) this.#request.respond(replyTo({ kind: "response", response }, this.#parts));
   }
 
   final(outcome: Outcome): void {
-    const reply = replyTo(outcome, this.#replies);
+    const reply = replyTo(outcome, this.#parts);
     this.#request.respond(reply);
     this.#ended?.(reply.status);
   }

@@ -6,8 +6,10 @@ import type {
   IncomingResponse,
   Message,
   Outcome,
+  Reply,
 } from "../signalling/port.ts";
-import { relayedAck, relayedReply, relayedRequestHeaders } from "./headers.ts";
+import type { PassedKind } from "./header-rules.ts";
+import { relayedAck, relayedRequestHeaders } from "./headers.ts";
 import type { LocalReplies } from "./local-responses.ts";
 import type { Side } from "./record.ts";
 import { replyTo } from "./relay.ts";
@@ -20,6 +22,8 @@ export interface InDialogRequest extends Message {
 /** What a re-INVITE needs of its call. */
 export interface InviteHost {
   readonly replies: LocalReplies;
+  /** Header rules, for a message that passes from that side to the other. */
+  pass(from: Side, headers: Record<string, string>, kind: PassedKind): void;
   send(to: Side, request: InDialogRequest, user: ExchangeUser): Exchange;
   /** It is over, its ACK included: the next one may come. `status` is the final response that was passed back. */
   inviteOver(invite: RelayedInvite, status: number): void;
@@ -50,12 +54,13 @@ export class RelayedInvite implements ExchangeUser {
 
   send(to: Side): void {
     const headers = relayedRequestHeaders(this.#request.headers);
+    this.#host.pass(this.from, headers, "requests");
     const { body } = this.#request;
     this.#exchange = this.#host.send(to, { method: "INVITE", headers, body }, this);
   }
 
   provisional(response: IncomingResponse): void {
-    if (response.status > 100 && !this.#answered) this.#request.respond(relayedReply(response));
+    if (response.status > 100 && !this.#answered) this.#request.respond(this.#replyTo({ kind: "response", response }));
   }
 
   final(outcome: Outcome): void {
@@ -64,7 +69,7 @@ export class RelayedInvite implements ExchangeUser {
     if (this.#answered || !awaitsAnswer) response?.ack();
     if (this.#answered) return;
     this.#answered = true;
-    const reply = replyTo(outcome, this.#host.replies);
+    const reply = this.#replyTo(outcome);
     if (!response) {
       this.#request.respond(reply);
       this.#host.inviteOver(this, reply.status);
@@ -91,6 +96,13 @@ export class RelayedInvite implements ExchangeUser {
     this.#answered = true;
     this.#request.respond(this.#host.replies.for("terminated"));
     this.#exchange?.cancel();
+  }
+
+  #replyTo(outcome: Outcome): Reply {
+    const treat = (headers: Record<string, string>): void => {
+      this.#host.pass(this.from === "caller" ? "agent" : "caller", headers, "responses");
+    };
+    return replyTo(outcome, { replies: this.#host.replies, treat });
   }
 
   #cancel(cancel: Headers): void {
