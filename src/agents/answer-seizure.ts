@@ -12,7 +12,11 @@ import { windowLength } from "./window-length.ts";
 export class AnswerSeizure implements Limit {
   readonly name = "min-asr";
   readonly scope = "outbound";
-  #params: AgentParams;
+  /** Percent, 0 = off. */
+  #minimum = 0;
+  #seizures = 0;
+  #resumeMs: Ms = 0;
+  #windowMs: Ms = 1;
   #window = 0;
   #attempts = 0;
   #answered = 0;
@@ -20,11 +24,11 @@ export class AnswerSeizure implements Limit {
   #trippedAt: Ms | undefined;
 
   constructor(params: AgentParams) {
-    this.#params = params;
+    this.configure(params);
   }
 
   get maximum(): number {
-    return this.#params["min-asr"];
+    return this.#minimum;
   }
 
   attempt(now: Ms): void {
@@ -57,10 +61,9 @@ export class AnswerSeizure implements Limit {
   spare(now: Ms): number {
     if (this.full(now)) return 0;
     this.#moveTo(now);
-    const { "min-asr": minimum, "min-seizures": seizures } = this.#params;
     // The first answer brings the threshold down by one, and the least ratio into play.
-    const most = this.#answered === 0 ? seizures : Math.max(seizures, Math.floor((this.#answered * 100) / minimum));
-    return most - this.#attempts;
+    const byRatio = this.#answered === 0 ? 0 : Math.floor((this.#answered * 100) / this.#minimum);
+    return Math.max(this.#seizures, byRatio) - this.#attempts;
   }
 
   /** The end of time-to-resume after the ratio fell too low. */
@@ -69,24 +72,27 @@ export class AnswerSeizure implements Limit {
   }
 
   configure(params: AgentParams): void {
-    this.#params = params;
-    if (this.maximum === 0) this.#trippedAt = undefined;
+    // Taken out of the parameters, as every attempt and every answer looks at them.
+    this.#minimum = params["min-asr"];
+    this.#seizures = params["min-seizures"];
+    this.#resumeMs = params["time-to-resume"] * 1000;
+    this.#windowMs = windowLength(params, "sustain-rate-window");
+    if (this.#minimum === 0) this.#trippedAt = undefined;
   }
 
   #heldUntil(): Ms {
     if (this.#trippedAt === undefined) return Number.NEGATIVE_INFINITY;
-    return this.#trippedAt + this.#params["time-to-resume"] * 1000;
+    return this.#trippedAt + this.#resumeMs;
   }
 
   #tooLow(now: Ms): boolean {
-    const { "min-asr": minimum, "min-seizures": seizures } = this.#params;
-    if (minimum === 0) return false;
-    if (this.#answered === 0) return this.#attempts > seizures;
-    return this.#attempts >= seizures && this.value(now) < minimum;
+    if (this.#minimum === 0) return false;
+    if (this.#answered === 0) return this.#attempts > this.#seizures;
+    return this.#attempts >= this.#seizures && this.value(now) < this.#minimum;
   }
 
   #moveTo(now: Ms): void {
-    const window = Math.floor(now / windowLength(this.#params, "sustain-rate-window"));
+    const window = Math.floor(now / this.#windowMs);
     if (this.#trippedAt !== undefined) {
       if (this.full(now)) return;
       // After the hold the agent is judged afresh: the same few answers must not hold it again at its next attempt.

@@ -19,6 +19,13 @@ import { SustainedLimit } from "./sustained-limit.ts";
 
 const noneExceeded: readonly Exceeded[] = [];
 const noLimits: readonly Limit[] = [];
+const noMethods: readonly MethodLimits[] = [];
+
+/** What a request of one method needs room in. */
+interface MethodLimits {
+  readonly method: string;
+  readonly limits: Limit[];
+}
 
 /**
  * The limits of one agent that are on. Stateless but for the counters they read, and made anew when the configuration
@@ -27,24 +34,24 @@ const noLimits: readonly Limit[] = [];
 export class Constraints {
   /** What a session needs room in, in the order in which they are named as the reason. */
   readonly #session: readonly Limit[];
-  /** What a request of another method needs room in; undefined when no such limit is on. */
-  readonly #request: ReadonlyMap<string, readonly Limit[]> | undefined;
+  /** Of the methods other than INVITE that have limits. */
+  readonly #methods: readonly MethodLimits[];
 
   constructor(params: AgentParams, meters: Meters, retryAfter: RetryAfterHold) {
     const session: Limit[] = [];
-    const request = new Map<string, Limit[]>();
+    const byMethod = new Map<string, MethodLimits>();
     if (params.constraints === "enabled") {
       addSessionLimits(session, params, meters);
-      addRegisterLimits(request, params, meters);
+      addLimits(byMethod, "REGISTER", registerLimits(params, meters));
       for (const each of params["rate-constraints"]) {
         const limits = methodLimits(each, meters);
         if (each.method === "INVITE") session.push(...limits);
-        else request.set(each.method, [...(request.get(each.method) ?? []), ...limits]);
+        else addLimits(byMethod, each.method, limits);
       }
     }
     // Retry-After is the agent's own wish, not one of the limits that `constraints: disabled` turns off.
     this.#session = [...session, retryAfter];
-    this.#request = request.size > 0 ? request : undefined;
+    this.#methods = byMethod.size > 0 ? [...byMethod.values()] : noMethods;
   }
 
   /** The first limit that leaves no room for one more session, in either direction: what makes the agent show C. */
@@ -82,7 +89,7 @@ export class Constraints {
     let found: Exceeded[] | undefined;
     const { method, direction } = request;
     const isSession = method === "INVITE";
-    for (const limit of isSession ? this.#session : (this.#request?.get(method) ?? noLimits)) {
+    for (const limit of isSession ? this.#session : this.#limitsOf(method)) {
       const concerned = (isSession && direction === "outbound") || limit.scope === "total" || limit.scope === direction;
       if (!concerned || !limit.full(now) || isWaived(limit.name, request)) continue;
       found ??= [];
@@ -95,6 +102,11 @@ export class Constraints {
   measure(name: LimitName, now: Ms): Exceeded {
     const limit = this.#session.find((each) => each.name === name);
     return { limit: name, value: limit?.value(now) ?? 0, maximum: limit?.maximum ?? 0 };
+  }
+
+  #limitsOf(method: string): readonly Limit[] {
+    for (const each of this.#methods) if (each.method === method) return each.limits;
+    return noLimits;
   }
 }
 
@@ -117,12 +129,17 @@ function addSessionLimits(limits: Limit[], params: AgentParams, { sessions, atte
   if (params["min-asr"] > 0) limits.push(answerSeizure);
 }
 
-function addRegisterLimits(limits: Map<string, Limit[]>, params: AgentParams, { registers }: Meters): void {
+function addLimits(byMethod: Map<string, MethodLimits>, method: string, limits: readonly Limit[]): void {
+  if (limits.length === 0) return;
+  byMethod.set(method, { method, limits: [...(byMethod.get(method)?.limits ?? []), ...limits] });
+}
+
+function registerLimits(params: AgentParams, { registers }: Meters): Limit[] {
   const { "max-register-burst-rate": burst, "max-register-sustain-rate": sustain } = params;
-  const found: Limit[] = [];
-  if (burst > 0) found.push(new BurstLimit("max-register-burst-rate", "total", burst, registers.burst));
-  if (sustain > 0) found.push(new SustainedLimit("max-register-sustain-rate", "total", sustain, registers.sustain));
-  if (found.length > 0) limits.set("REGISTER", found);
+  const limits: Limit[] = [];
+  if (burst > 0) limits.push(new BurstLimit("max-register-burst-rate", "total", burst, registers.burst));
+  if (sustain > 0) limits.push(new SustainedLimit("max-register-sustain-rate", "total", sustain, registers.sustain));
+  return limits;
 }
 
 function methodLimits(constraint: RateConstraint, meters: Meters): Limit[] {

@@ -12,14 +12,20 @@ export interface WindowPair {
   readonly sustain: AttemptWindow;
 }
 
+interface MethodWindows extends WindowPair {
+  readonly method: string;
+}
+
+const noMethods: readonly MethodWindows[] = [];
+
 /** Everything that is counted for one agent, whether or not a limit reads it. */
 export class Meters {
   readonly sessions = new SessionCounts();
   readonly attempts: WindowPair;
   readonly registers: WindowPair;
   readonly answerSeizure: AnswerSeizure;
-  /** By method, for the methods that have a rate constraint; undefined while none has. */
-  #methods: Map<string, WindowPair> | undefined;
+  /** Of the methods that have a rate constraint: a handful at most, so a list is smaller than a map and as fast. */
+  #methods = noMethods;
 
   constructor(params: AgentParams, now: Ms) {
     this.attempts = windowPair(params, "burst-rate-window", now);
@@ -30,7 +36,7 @@ export class Meters {
 
   /** The windows of a method that has a rate constraint. */
   method(method: RateConstraint["method"]): WindowPair {
-    const windows = this.#methods?.get(method);
+    const windows = this.#find(method);
     if (!windows) throw new RangeError(`no rate constraint was configured for ${method}`);
     return windows;
   }
@@ -51,7 +57,7 @@ export class Meters {
 
   /** Any request of a method with a rate constraint, re-INVITEs and answers to challenges included. */
   countMethod(method: string, direction: Direction, now: Ms): void {
-    const windows = this.#methods?.get(method);
+    const windows = this.#find(method);
     windows?.burst.count(direction, now);
     windows?.sustain.count(direction, now);
   }
@@ -72,15 +78,22 @@ export class Meters {
     this.#keepMethods(params, now);
   }
 
+  #find(method: string): WindowPair | undefined {
+    for (const windows of this.#methods) if (windows.method === method) return windows;
+    return undefined;
+  }
+
   #keepMethods(params: AgentParams, now: Ms): void {
-    const before = this.#methods;
-    this.#methods = undefined;
-    for (const { method } of params["rate-constraints"]) {
-      const windows = before?.get(method) ?? windowPair(params, "burst-rate-window", now);
-      resize(windows, params, "burst-rate-window", now);
-      this.#methods ??= new Map();
-      this.#methods.set(method, windows);
+    const constraints = params["rate-constraints"];
+    if (constraints.length === 0) {
+      this.#methods = noMethods;
+      return;
     }
+    this.#methods = constraints.map(({ method }) => {
+      const { burst, sustain } = this.#find(method) ?? windowPair(params, "burst-rate-window", now);
+      resize({ burst, sustain }, params, "burst-rate-window", now);
+      return { method, burst, sustain };
+    });
   }
 }
 
