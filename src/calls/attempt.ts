@@ -69,7 +69,8 @@ export class Attempt implements ExchangeUser {
     this.#parts = parts;
     this.agent = candidate.agent;
     this.#lease = candidate.lease;
-    this.trace = { agent: candidate.hop.name, callId: "", outcome: "calling" };
+    const { hop, group } = candidate;
+    this.trace = { agent: hop.name, ...(group !== undefined && { group }), callId: "", outcome: "calling" };
   }
 
   /** `from`: the session agent that the INVITE is from, where it is from one. */

@@ -6,6 +6,7 @@ import type { Clock } from "../clock.ts";
 import type { RealmConfig } from "../config/config.ts";
 import type { HeaderRuleSet } from "../config/header-rules.ts";
 import type { LocalResponseMap } from "../config/local-responses.ts";
+import { policyName, routeView, shortOf } from "../routing/explanation.ts";
 import type { Router } from "../routing/router.ts";
 import { parseNameAddr } from "../signalling/addresses.ts";
 import {
@@ -26,7 +27,7 @@ import { hopsLeft } from "./headers.ts";
 import { type LocalCause, LocalReplies, type RetryAfterRange } from "./local-responses.ts";
 import { replyOutOfDialog } from "./out-of-dialog.ts";
 import { Realms } from "./realms.ts";
-import { type CallSnapshot, snapshotOf } from "./record.ts";
+import { type CallRecord, type CallSnapshot, snapshotOf } from "./record.ts";
 
 export interface CallManagerParts {
   readonly signalling: Signalling;
@@ -224,6 +225,14 @@ export class CallManager implements SignallingUser, CallHost {
     return this.#byDialog.has(theirs) ? theirs : dialogIdOf(callId, tagOf(headers.to));
   }
 
+  /** The route in short, or whole where the log is to tell much. */
+  #whyOf({ route }: CallRecord): object {
+    if (this.#log.isLevelEnabled("debug")) return { route: routeView(route, this.clock.date() - this.clock.now()) };
+    const [hop] = route.hops;
+    const skipped = route.passedOver.map(shortOf);
+    return { ...(hop && { policy: policyName(hop.order) }), ...(skipped.length > 0 && { skipped }) };
+  }
+
   #logEnd({ record }: Call, end: CallEnd, status: number): void {
     if (!this.#log.isLevelEnabled("info")) return;
     const { caller, agent, attempts, startedAt, answeredAt } = record;
@@ -236,6 +245,7 @@ export class CallManager implements SignallingUser, CallHost {
         end,
         status,
         attempts,
+        ...this.#whyOf(record),
         setupMs: Math.round((answeredAt ?? now) - startedAt),
         talkMs: answeredAt === undefined ? 0 : Math.round(now - answeredAt),
       },

@@ -90,6 +90,7 @@ export class Call implements AttemptOwner, RelayHost {
       agentDialog: "",
       agent: "",
       attempts: [],
+      route: plan.trace,
       startedAt: host.clock.now(),
       answeredAt: undefined,
     };

@@ -19,6 +19,7 @@ export interface Destination {
 /** Who an attempt goes to. A next hop that is no agent has no place to take. */
 export interface Candidate extends Destination {
   readonly agent?: SessionAgent;
+  readonly group?: string;
   readonly lease?: Lease;
 }
 
@@ -26,8 +27,8 @@ export function candidateOf(selection: Exclude<Selection, { kind: "exhausted" }>
   const { numbers, redirect } = selection;
   const way = { ...(numbers && { numbers }), ...(redirect && { redirect }) };
   if (selection.kind === "address") return { hop: hopOfAddress(selection.address), ...way };
-  const { agent, lease } = selection;
-  return { hop: hopOfAgent(agent.params), agent, lease, ...way };
+  const { agent, lease, group } = selection;
+  return { hop: hopOfAgent(agent.params), agent, lease, ...(group !== undefined && { group }), ...way };
 }
 
 /** A next hop that is no agent: `host`, `host:port` or a SIP URI. */

@@ -1,4 +1,6 @@
 import type { Ms } from "../clock.ts";
+import { type RouteView, routeView } from "../routing/explanation.ts";
+import type { RouteTrace } from "../routing/route-plan.ts";
 import type { Source } from "../signalling/port.ts";
 import type { CallState } from "./call-states.ts";
 
@@ -7,6 +9,8 @@ export type Side = "caller" | "agent";
 /** One attempt as it stands in a call's trace. */
 export interface AttemptTrace {
   readonly agent: string;
+  /** The group that the agent was chosen from, where it was from one. */
+  readonly group?: string;
   /** "" until the engine has accepted it. */
   callId: string;
   /** `calling`, `ringing`, then how it ended: a status, or the kind of failure. */
@@ -26,6 +30,8 @@ export interface CallRecord {
   /** The agent in force or, for a next hop that is no agent, its address; "" before the first attempt. */
   agent: string;
   readonly attempts: AttemptTrace[];
+  /** Why it went where it went. */
+  readonly route: RouteTrace;
   /** Monotonic. */
   readonly startedAt: Ms;
   answeredAt: Ms | undefined;
@@ -40,6 +46,7 @@ export interface CallSnapshot {
   readonly started: string;
   readonly answered: string | null;
   readonly attempts: readonly AttemptTrace[];
+  readonly route: RouteView;
 }
 
 /** `wallMinusMonotonic`: what turns the record's times into dates. */
@@ -53,5 +60,6 @@ export function snapshotOf(record: CallRecord, state: CallState, wallMinusMonoto
     started: iso(record.startedAt),
     answered: record.answeredAt === undefined ? null : iso(record.answeredAt),
     attempts: record.attempts.map((attempt) => ({ ...attempt })),
+    route: routeView(record.route, wallMinusMonotonic),
   };
 }

@@ -5,7 +5,7 @@ import { numberOf, parsePattern } from "./address.ts";
 import type { PassedOver } from "./candidate.ts";
 import type { Group } from "./group.ts";
 import type { Condition, Hop, RouteRequest, Unfit } from "./policy-table.ts";
-import type { Desk, ExhaustedCause, RoutePlan } from "./route-plan.ts";
+import type { Desk, ExhaustedCause, RoutePlan, RouteTrace } from "./route-plan.ts";
 import { copyOf, type Memory } from "./strategies.ts";
 
 /** Why a call goes, or went, where it does. Dates are ISO 8601. */
@@ -78,10 +78,7 @@ export function looksOnly(): Desk {
 const noPlace = (agent: SessionAgent): Lease => ({ agent, direction: "outbound", answered() {}, release() {} });
 
 /** `wallMinusMonotonic`: what turns the moments of a trace into dates. */
-export function routeView(
-  { request, hops, passedOver }: Pick<RoutePlan, "request" | "hops" | "passedOver">,
-  wallMinusMonotonic: Ms,
-): RouteView {
+export function routeView({ request, hops, passedOver }: RouteTrace, wallMinusMonotonic: Ms): RouteView {
   return {
     policies: hops.map((hop) => hopView(hop, request)),
     skipped: passedOver.map((each) => skippedView(each, wallMinusMonotonic)),
@@ -94,10 +91,10 @@ export function explained(plan: RoutePlan, unfit: readonly Unfit[], wallMinusMon
   for (;;) {
     const selection = plan.next();
     if (selection.kind === "exhausted") {
-      const { at, ...request } = plan.request;
+      const { at, ...request } = plan.trace.request;
       return {
         request: { ...request, at: new Date(at).toISOString() },
-        ...routeView(plan, wallMinusMonotonic),
+        ...oncePerAgent(routeView(plan.trace, wallMinusMonotonic)),
         unfit: unfit.map(({ order, because }) => ({ policy: policyName(order), because })),
         candidates,
         exhausted: selection.cause,
@@ -111,6 +108,13 @@ export function explained(plan: RoutePlan, unfit: readonly Unfit[], wallMinusMon
     candidates.push({ ...where, ...selection.numbers });
     plan.failed();
   }
+}
+
+/** Every attempt asks again; while nothing changes, the answers are the same. */
+function oncePerAgent({ policies, skipped }: RouteView): RouteView {
+  const first = new Map<string, SkippedView>();
+  for (const each of skipped) if (!first.has(each.agent)) first.set(each.agent, each);
+  return { policies, skipped: [...first.values()] };
 }
 
 export const policyName = (order: number): string => `local-policies[${order}]`;
@@ -154,11 +158,17 @@ function skippedView(passed: PassedOver, wallMinusMonotonic: Ms): SkippedView {
   const since = new Date(passed.since + wallMinusMonotonic).toISOString();
   const resumeAt =
     passed.resumesAt === undefined ? null : new Date(passed.resumesAt + wallMinusMonotonic).toISOString();
-  const limits = exceeded.map(({ limit, value, maximum }) => `${limit} ${rounded(value)}/${maximum}`);
-  const cause = limits.length > 0 ? limits.join(", ") : `${reasonTexts[reason] ?? reason} since ${timeOf(since)}`;
+  const cause = limitsOf(exceeded) || `${reasonTexts[reason] ?? reason} since ${timeOf(since)}`;
   const why = `${state}: ${cause}${resumeAt === null ? "" : `, resumes ${timeOf(resumeAt)}`}`;
   return { agent, state: { letter: state, word: stateWords[state] }, reason, since, resumeAt, exceeded, after, why };
 }
+
+/** Without dates, which take long to write: `carrier-a C max-outbound-sessions 100/100`. */
+export const shortOf = ({ agent, state, reason, exceeded }: PassedOver): string =>
+  `${agent} ${state} ${limitsOf(exceeded) || reason}`;
+
+const limitsOf = (exceeded: readonly Exceeded[]): string =>
+  exceeded.map(({ limit, value, maximum }) => `${limit} ${rounded(value)}/${maximum}`).join(", ");
 
 /** Reasons in the words of a person; the others are that already. */
 const reasonTexts: Readonly<Record<string, string>> = {

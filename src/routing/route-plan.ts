@@ -37,6 +37,16 @@ export interface Redirect {
   readonly port: number;
 }
 
+/** Why a request goes where it goes: plain data that grows with the search. */
+export interface RouteTrace {
+  /** With the numbers that it was routed by. */
+  readonly request: RouteRequest;
+  /** The next hops in order of preference. */
+  readonly hops: readonly Hop[];
+  /** Agents that were considered and passed over, in order. */
+  readonly passedOver: readonly PassedOver[];
+}
+
 /** Where places are asked for: a call takes them, an explanation only looks. */
 export interface Desk {
   admit(agent: SessionAgent, request: AdmitRequest): Admission;
@@ -66,11 +76,8 @@ const maxRedirects = 10;
  * that attempt ended. Every selection is made at the moment it is asked for, never ahead.
  */
 export class RoutePlan implements Search {
-  readonly request: RouteRequest;
-  /** The next hops in order of preference, for the call's trace. */
-  readonly hops: readonly Hop[];
-  /** Agents that were considered and passed over, in order, for the call's trace. */
-  readonly passedOver: PassedOver[] = [];
+  readonly trace: RouteTrace;
+  readonly #passedOver: PassedOver[] = [];
   readonly #targets: readonly Target[];
   readonly #parts: PlanParts;
   readonly #asked: AdmitRequest;
@@ -102,8 +109,7 @@ export class RoutePlan implements Search {
     parts: PlanParts,
     inbound?: Numbers,
   ) {
-    this.request = request;
-    this.hops = hops;
+    this.trace = { request, hops, passedOver: this.#passedOver };
     this.#targets = targets;
     this.#parts = parts;
     this.#inbound = inbound;
@@ -256,7 +262,7 @@ export class RoutePlan implements Search {
 
   /** The numbers that the call is routed by. */
   get #base(): Numbers {
-    return this.#inbound ?? { called: this.request.to, calling: this.request.from };
+    return this.#inbound ?? { called: this.trace.request.to, calling: this.trace.request.from };
   }
 
   #numbersFor(agent: SessionAgent): Numbers {
@@ -291,7 +297,7 @@ export class RoutePlan implements Search {
     const { hostname, since, resumeAt: resumesAt } = agent;
     const reason = because ?? agent.reason;
     this.#refused.add(agent);
-    this.passedOver.push({ agent: hostname, after: this.#attempts, state, reason, since, resumesAt, exceeded });
+    this.#passedOver.push({ agent: hostname, after: this.#attempts, state, reason, since, resumesAt, exceeded });
   }
 
   /**
@@ -299,7 +305,7 @@ export class RoutePlan implements Search {
    * held, that is the one whose hold came last.
    */
   #lastResort(): Selection | undefined {
-    if (!this.passedOver.some(({ exceeded }) => exceeded.some(({ limit }) => limit === "retry-after")))
+    if (!this.#passedOver.some(({ exceeded }) => exceeded.some(({ limit }) => limit === "retry-after")))
       return undefined;
     let last: SessionAgent | undefined;
     for (const agent of this.#candidates()) {
@@ -344,9 +350,9 @@ export class RoutePlan implements Search {
   }
 
   #cause(): ExhaustedCause {
-    if (this.passedOver.some(({ exceeded }) => exceeded.length > 0)) return "next-hop-sa-exc-constraints";
-    if (this.passedOver.length === 0) return "next-hop-sa-oos";
-    return this.passedOver.every(({ reason }) => reason === "translation") ? "translation-failed" : "next-hop-sa-oos";
+    if (this.#passedOver.some(({ exceeded }) => exceeded.length > 0)) return "next-hop-sa-exc-constraints";
+    if (this.#passedOver.length === 0) return "next-hop-sa-oos";
+    return this.#passedOver.every(({ reason }) => reason === "translation") ? "translation-failed" : "next-hop-sa-oos";
   }
 }
 

@@ -39,6 +39,7 @@ const up: CallSnapshot = {
   started: "2026-01-01T10:00:00.000Z",
   answered: "2026-01-01T10:00:02.000Z",
   attempts: [{ agent: "carrier-a", callId: "x", outcome: "200" }],
+  route: { policies: [], skipped: [] },
 };
 
 let folder = "";
