@@ -69,9 +69,6 @@ const heapUsed = (): number => {
 const memoryOf = (count: number, bytes: number): string =>
   count < 1_000 ? "too few to weigh" : `${Math.round(bytes)} B per idle agent`;
 
-// The first agent pays for what all share, such as compiled code; it is not to be found in the memory of ten.
-admitAndRelease([...managerOf([agentWith({ ...everyLimit })])], 100_000);
-
 console.log(`Node ${process.version}; every limit on; admit + answered + release, per second of CPU time`);
 for (const count of [10, 1_000, 10_000]) {
   const params = Array.from({ length: count }, (_, i) =>
