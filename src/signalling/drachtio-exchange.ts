@@ -27,7 +27,7 @@ export class DrachtioExchange implements Exchange {
   }
 
   send({ method, uri, dialogId, headers, body }: OutgoingRequest): void {
-    if (exceeds(this.#host.maxMessage, { headers, body })) {
+    if (exceeds(this.#host.maxMessage, { headers, body }, uri, dialogId)) {
       this.#endSoon({ kind: "refused", cause: "bad-request", detail: tooLarge });
       return;
     }
@@ -65,7 +65,7 @@ export class DrachtioExchange implements Exchange {
   }
 
   #sendCancel(request: RawRequest, headers: Headers): void {
-    const message = exceeds(this.#host.maxMessage, { headers, body: "" }) ? {} : { headers };
+    const message = exceeds(this.#host.maxMessage, { headers, body: "" }, request.msg.uri) ? {} : { headers };
     // The INVITE always ends in a final of its own, so how the CANCEL fared is of no interest.
     this.#host.guard(() => request.cancel(message, () => {}));
   }
@@ -76,7 +76,7 @@ export class DrachtioExchange implements Exchange {
       if (status >= 200) this.#end(localOutcome(status, raw.msg.reason));
       return;
     }
-    const response = new DrachtioResponse(raw, ack, this.#host);
+    const response = new DrachtioResponse(raw, ack, this.#host, this.#request?.msg.uri ?? "");
     if (status < 200) this.#user.provisional(response);
     else this.#end({ kind: "response", response });
   }

@@ -2,7 +2,7 @@ import Srf from "drachtio-srf";
 import { parseNameAddr } from "../engine/message/name-addr.ts";
 import { WeirError } from "../errors.ts";
 import { DrachtioExchange, type ExchangeHost } from "./drachtio-exchange.ts";
-import { bodyOf, DrachtioRequest, textOf } from "./incoming.ts";
+import { bodyOf, DrachtioRequest, plainReply, textOf } from "./incoming.ts";
 import type { Exchange, ExchangeUser, OutgoingRequest, Signalling, SignallingUser } from "./port.ts";
 import type { RawMessage, RawRequest, RawResponse, RawSrf } from "./raw-srf.ts";
 
@@ -11,8 +11,11 @@ export interface EngineLink {
   /** Whether it shows 100 responses to INVITE. */
   readonly showsTrying: boolean;
   readonly counters: object | undefined;
-  /** Whether it refuses an INVITE of its own that has come back (RFC 3261 section 16.3). */
-  readonly detectsLoops: boolean;
+  /**
+   * Whether it refuses an INVITE of its own that has come back (RFC 3261 section 16.3), and one to what is no address of
+   * a kind we know (section 8.2.2.1).
+   */
+  readonly screens: boolean;
   /** Bytes of the largest message it takes from an application. */
   readonly maxMessage: number;
   /**
@@ -30,6 +33,9 @@ export interface SignallingLog {
 
 /** drachtio-server sends an application only the methods it asked for; what is within a dialog comes without asking. */
 const routedMethods = "invite register options info message notify subscribe publish refer prack update".split(" ");
+
+/** Of request URIs that a call may have. */
+const knownScheme = /^(?:sips?|tel):/i;
 
 /** `Signalling` on drachtio-srf's raw calls: no Dialog objects and no promises, so no race between a 200 and what follows. */
 export class DrachtioSignalling implements Signalling {
@@ -50,7 +56,7 @@ export class DrachtioSignalling implements Signalling {
       srf: this.#srf,
       guard: (work) => this.#guard(work),
       maxMessage: link.maxMessage,
-      ownInvites: link.detectsLoops ? undefined : this.#ownInvites,
+      ownInvites: link.screens ? undefined : this.#ownInvites,
       onUpdate: (request, response) => this.#receive(request, response),
     };
   }
@@ -121,13 +127,7 @@ export class DrachtioSignalling implements Signalling {
   #receive(raw: RawRequest, response: RawResponse): void {
     this.#guard(
       () => this.#dispatch(raw, response),
-      () =>
-        new DrachtioRequest(raw, response, this.#host).respond({
-          status: 500,
-          reason: "Server Internal Error",
-          headers: {},
-          body: "",
-        }),
+      () => new DrachtioRequest(raw, response, this.#host).respond(plainReply(500, "Server Internal Error")),
     );
   }
 
@@ -152,8 +152,9 @@ export class DrachtioSignalling implements Signalling {
     raw.on("cancel", (cancel: RawMessage) => this.#guard(() => request.onCancel?.(cancel.headers)));
     raw.on("update", this.#host.onUpdate);
     if (parseNameAddr(headers.to ?? "")?.tag) user.request(request);
-    else if (this.#ownInvites.has(headers["call-id"] ?? ""))
-      request.respond({ status: 482, reason: "Loop Detected", headers: {}, body: "" });
+    else if (this.#ownInvites.has(headers["call-id"] ?? "")) request.respond(plainReply(482, "Loop Detected"));
+    else if (!this.#link.screens && !knownScheme.test(request.uri))
+      request.respond(plainReply(416, "Unsupported URI Scheme"));
     else user.invite(request);
   }
 

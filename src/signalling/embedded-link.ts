@@ -17,7 +17,7 @@ interface EmbeddedEngine {
 /** The engine in this process, linked without a socket. */
 export class EmbeddedLink implements EngineLink {
   readonly showsTrying = true;
-  readonly detectsLoops = true;
+  readonly screens = true;
   readonly maxMessage = Number.POSITIVE_INFINITY;
   readonly #engine: EmbeddedEngine;
   readonly #server: Server;

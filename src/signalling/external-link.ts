@@ -6,10 +6,11 @@ import type { RawSrf } from "./raw-srf.ts";
 const retryMaxDelay = 5_000;
 
 /**
- * drachtio-server reads from an application into a ring of 12,228 bytes. A frame that does not fit there overwrites its
- * own beginning, and nothing that follows is ever read: one message would take the link, and every call with it.
+ * drachtio-server reads up to 8,192 bytes at a time from an application into a ring of 12,228. A frame that is larger
+ * than what is left overwrites its own beginning when it comes in two pieces and others follow; from then on the server
+ * cannot read the link, and every call on it is lost. No message is worth that.
  */
-const ringSize = 12_228;
+const maxFrame = 12_228 - 8_192;
 
 /** A drachtio-server over TCP. drachtio-srf looks for it again and again, at growing pauses. */
 export class ExternalLink implements EngineLink {
@@ -17,8 +18,8 @@ export class ExternalLink implements EngineLink {
   readonly showsTrying = false;
   readonly counters = undefined;
   /** Within a spiral it gives both legs the same dialog id, so what comes back is refused whatever its request URI. */
-  readonly detectsLoops = false;
-  readonly maxMessage = ringSize;
+  readonly screens = false;
+  readonly maxMessage = maxFrame;
   readonly #server: SignallingConfig["drachtio"];
   #srf: RawSrf | undefined;
 

@@ -61,19 +61,27 @@ export class DrachtioRequest implements IncomingRequest {
   }
 
   respond(reply: Reply, listener?: ReplyListener): void {
-    if (exceeds(this.#maxMessage, reply)) {
-      // A provisional response may be missed; a final one is owed.
-      if (reply.status >= 200) this.respond({ status: 500, reason: "Server Internal Error", headers: {}, body: "" });
-      listener?.(tooLarge);
+    const full = { headers: { ...this.#identity, ...unjoined(reply.headers) }, body: reply.body };
+    if (!exceeds(this.#maxMessage, full, reply.reason)) {
+      this.#send({ status: reply.status, reason: reply.reason, ...full }, listener);
       return;
     }
+    // A provisional response may be missed; a final one is owed, and the engine needs none of the request's fields.
+    const callId = this.#identity["call-id"] ?? "";
+    if (reply.status >= 200 && !exceeds(this.#maxMessage, plainReply(500, ""), callId)) {
+      this.#send({ ...plainReply(500, "Server Internal Error"), headers: { "call-id": callId } });
+    }
+    listener?.(tooLarge);
+  }
+
+  #send({ status, reason, headers, body }: Reply, listener?: ReplyListener): void {
     const { msg, agent } = this.#response;
-    msg.status = reply.status;
-    msg.reason = reply.reason;
-    msg.headers = { ...this.#identity, ...unjoined(reply.headers) };
-    msg.body = reply.body;
+    msg.status = status;
+    msg.reason = reason;
+    msg.headers = headers;
+    msg.body = body;
     msg.toJSON = unlogged.toJSON;
-    if (reply.status >= 200) this.#response.finished = true;
+    if (status >= 200) this.#response.finished = true;
     const callback = listener && ((error: unknown) => listener(error ? textOf(error) : undefined));
     agent.sendResponse(this.#response, {}, callback);
   }
@@ -84,11 +92,14 @@ export class DrachtioResponse implements IncomingResponse {
   readonly #response: RawResponse;
   readonly #ack: RawAck;
   readonly #host: MessageHost;
+  /** Of the request it answers. */
+  readonly #uri: string;
 
-  constructor(response: RawResponse, ack: RawAck, host: MessageHost) {
+  constructor(response: RawResponse, ack: RawAck, host: MessageHost, uri: string) {
     this.#response = response;
     this.#ack = ack;
     this.#host = host;
+    this.#uri = uri;
     this.body = bodyOf(response.msg);
   }
 
@@ -114,9 +125,12 @@ export class DrachtioResponse implements IncomingResponse {
 
   ack(message?: Message): void {
     // Owed even without what the engine would not take.
-    const options = message && !exceeds(this.#host.maxMessage, message) ? message : {};
+    const options = message && !exceeds(this.#host.maxMessage, message, this.#uri, this.dialogId) ? message : {};
     this.#host.guard(() => this.#ack({ ...options }));
   }
 }
+
+/** A response of our own with nothing to it. */
+export const plainReply = (status: number, reason: string): Reply => ({ status, reason, headers: {}, body: "" });
 
 export const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

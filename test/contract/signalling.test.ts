@@ -505,6 +505,12 @@ describe("signalling on an engine outside", () => {
     (await soon(() => user.invites[0])).respond(reply(486));
   });
 
+  it("refuses an INVITE to what is no address, whoever sees that first", async () => {
+    peer.send(requestText(peer.port).replace("INVITE sip:", "INVITE nobodyknows:"), port);
+    expect((await soon(() => peer.received.find(({ status }) => status > 100))).status).toBe(416);
+    expect(user.invites).toEqual([]);
+  });
+
   it("keeps what drachtio-server could not read from the link, which would be stuck for good", async () => {
     expect(await invite({ body }).outcome()).toMatchObject({ kind: "refused", cause: "bad-request" });
     const long = { "x-long": body };
