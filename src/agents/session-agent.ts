@@ -150,7 +150,7 @@ export class SessionAgent {
   /** What `admit` would say now. */
   room(request: AdmitRequest): Room {
     const now = this.#clock.now();
-    return this.#refusal(request, this.#shown.letterAt(now), now) ?? roomForOneMore;
+    return this.#refusal(request, this.#shown.peek(now), now) ?? roomForOneMore;
   }
 
   /** Evidence for the agent's health, and for how long a 503 with Retry-After keeps new sessions off (SEMANTICS 4, 8). */

@@ -79,6 +79,11 @@ export class ShownState {
     return this.#letter;
   }
 
+  /** The same without announcing anything. */
+  peek(now: Ms): StateLetter {
+    return this.#letter === "C" || now >= this.#turnsAt ? this.letterAt(now) : this.#letter;
+  }
+
   /** To be called whenever one of the facts may have changed. */
   refresh(now: Ms): void {
     const letter = this.letterAt(now);

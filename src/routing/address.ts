@@ -56,16 +56,27 @@ export function parsePattern(text: string): AddressPattern | undefined {
 
 const normalHost = (host: string): string => host.toLowerCase().replace(/\.$/, "");
 
+const noLengths: readonly number[] = [];
+
+function entry<T>(map: Map<string, T>, key: string, create: () => T): T {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const value = create();
+  map.set(key, value);
+  return value;
+}
+
 /**
  * Finds every value whose pattern matches an address. Prefixes and hosts are looked up by hash, one probe for each
  * length that is in use, so the cost does not grow with the number of patterns.
  */
 export class AddressIndex<T> {
   #any: T | undefined;
-  readonly #prefixes = new Map<string, T>();
+  /** Only what is needed is made: there are as many indexes as to-addresses. */
+  #prefixes: Map<string, T> | undefined;
   /** Lengths of prefix in use, longest first. */
-  #lengths: number[] = [];
-  readonly #hosts = new Map<string, T>();
+  #lengths: readonly number[] = noLengths;
+  #hosts: Map<string, T> | undefined;
 
   /** The value under this pattern, made by `create` the first time. */
   at(pattern: AddressPattern, create: () => T): T {
@@ -73,28 +84,26 @@ export class AddressIndex<T> {
       this.#any ??= create();
       return this.#any;
     }
-    const [map, key] = pattern.kind === "number" ? [this.#prefixes, pattern.prefix] : [this.#hosts, pattern.host];
-    let value = map.get(key);
-    if (value === undefined) {
-      value = create();
-      map.set(key, value);
-      if (pattern.kind === "number" && !this.#lengths.includes(key.length)) {
-        this.#lengths = [...this.#lengths, key.length].sort((a, b) => b - a);
-      }
+    if (pattern.kind === "host") {
+      this.#hosts ??= new Map();
+      return entry(this.#hosts, pattern.host, create);
     }
-    return value;
+    const { length } = pattern.prefix;
+    if (!this.#lengths.includes(length)) this.#lengths = [...this.#lengths, length].sort((a, b) => b - a);
+    this.#prefixes ??= new Map();
+    return entry(this.#prefixes, pattern.prefix, create);
   }
 
   /** Calls `found` for every match, with the length of what matched: the longer, the more specific; 0 for `*`. */
   match(address: string, host: string, found: (value: T, length: number) => void): void {
-    if (address && this.#lengths.length > 0) {
+    if (address && this.#prefixes) {
       for (const length of this.#lengths) {
         if (length > address.length) continue;
         const value = this.#prefixes.get(length === address.length ? address : address.slice(0, length));
         if (value !== undefined) found(value, length);
       }
     }
-    if (host && this.#hosts.size > 0) {
+    if (host && this.#hosts) {
       for (let rest = normalHost(host); rest; rest = rest.includes(".") ? rest.slice(rest.indexOf(".") + 1) : "") {
         const value = this.#hosts.get(rest);
         if (value !== undefined) found(value, rest.length);

@@ -49,8 +49,11 @@ interface Policy {
 /** Local policies, indexed by to-address and, below that, by from-address (SEMANTICS.md section 6). */
 export class PolicyTable {
   readonly #byTo = new AddressIndex<AddressIndex<Policy[]>>();
+  /** Whether a policy has several addresses, so that it may match by more than one of them. */
+  readonly #mayRepeat: boolean;
 
   constructor(policies: readonly PolicyParams[]) {
+    this.#mayRepeat = policies.some((policy) => policy["to-address"].length > 1 || policy["from-address"].length > 1);
     policies.forEach((params, order) => {
       const policy = { params, order, minutes: minutesInForce(params.time) };
       for (const to of patterns(params["to-address"])) {
@@ -81,7 +84,9 @@ export class PolicyTable {
         }
       });
     });
-    return hops.length > 1 ? withoutRepeats(hops.sort(byPreference)) : hops;
+    if (hops.length < 2) return hops;
+    hops.sort(byPreference);
+    return this.#mayRepeat ? withoutRepeats(hops) : hops;
   }
 }
 
@@ -101,7 +106,7 @@ function byPreference(a: Hop, b: Hop): number {
   );
 }
 
-/** A policy with several addresses may match by more than one of them: its hops count once, where they come first. */
+/** The hops of a policy that matches more than once count once, where they come first. */
 function withoutRepeats(hops: Hop[]): Hop[] {
   const seen = new Set<PolicyAttribute>();
   return hops.filter((hop) => !seen.has(hop.attribute) && seen.add(hop.attribute));

@@ -63,6 +63,7 @@ export const takesPlaces: Desk = {
 export interface PlanParts {
   readonly system: FailoverParams;
   readonly desk: Desk;
+  targetOf(hop: Hop): Target;
   /** The numbers on the way to an agent: undefined = as they are. */
   translate(agent: SessionAgent, numbers: Numbers): Numbers | undefined;
   agentAt(host: string, port: number): SessionAgent | undefined;
@@ -78,7 +79,6 @@ const maxRedirects = 10;
 export class RoutePlan implements Search {
   readonly trace: RouteTrace;
   readonly #passedOver: PassedOver[] = [];
-  readonly #targets: readonly Target[];
   readonly #parts: PlanParts;
   readonly #asked: AdmitRequest;
   /** The numbers that the caller's translation has made; undefined = as they came. */
@@ -86,7 +86,7 @@ export class RoutePlan implements Search {
   /** What got an attempt; it gets no second one. */
   readonly #tried = new Set<Target>();
   /** Agents that will not do at this selection; a later one asks them again (SEMANTICS.md section 5). */
-  readonly #refused = new Set<SessionAgent>();
+  #refused: Set<SessionAgent> | undefined;
   /** Groups whose recursion has ended. */
   #left: Set<Group> | undefined;
   /** Attempts within groups that have a maximum of their own. */
@@ -102,15 +102,8 @@ export class RoutePlan implements Search {
   #path: Group[] = [];
   #failover: FailoverParams;
 
-  constructor(
-    request: RouteRequest,
-    hops: readonly Hop[],
-    targets: readonly Target[],
-    parts: PlanParts,
-    inbound?: Numbers,
-  ) {
+  constructor(request: RouteRequest, hops: readonly Hop[], parts: PlanParts, inbound?: Numbers) {
     this.trace = { request, hops, passedOver: this.#passedOver };
-    this.#targets = targets;
     this.#parts = parts;
     this.#inbound = inbound;
     this.#asked = { direction: "outbound", method: request.method };
@@ -135,8 +128,8 @@ export class RoutePlan implements Search {
   /** Takes a place at the next candidate. The caller owns the lease from here on. */
   next(): Selection {
     if (this.#inbound?.called === "") return { kind: "exhausted", cause: "translation-failed" };
-    if (this.#targets.length === 0) return { kind: "exhausted", cause: "no-route" };
-    this.#refused.clear();
+    if (this.trace.hops.length === 0) return { kind: "exhausted", cause: "no-route" };
+    this.#refused = undefined;
     const maximum = this.#parts.system["max-attempts"];
     if (maximum > 0 && this.#attempts >= maximum) return { kind: "exhausted", cause: "next-hop-sa-oos" };
     return (
@@ -176,7 +169,7 @@ export class RoutePlan implements Search {
   }
 
   eligible(agent: SessionAgent): boolean {
-    if (this.#tried.has(agent) || this.#refused.has(agent)) return false;
+    if (this.#tried.has(agent) || this.#refused?.has(agent)) return false;
     if (this.#numbersFor(agent).called === "" && this.#base.called !== "") {
       this.#passOver(agent, { admitted: false, state: agent.letter, exceeded: [] }, "translation");
       return false;
@@ -212,12 +205,16 @@ export class RoutePlan implements Search {
   }
 
   #nextTarget(): Selection | undefined {
-    for (; this.#at < this.#targets.length; this.#leave()) {
-      const target = this.#targets[this.#at];
-      const selection = target && this.#select(target);
+    for (let target = this.#target; target; this.#leave(), target = this.#target) {
+      const selection = this.#select(target);
       if (selection) return selection;
     }
     return undefined;
+  }
+
+  get #target(): Target | undefined {
+    const hop = this.trace.hops[this.#at];
+    return hop && this.#parts.targetOf(hop);
   }
 
   #select(target: Target): Selection | undefined {
@@ -296,6 +293,7 @@ export class RoutePlan implements Search {
   #passOver(agent: SessionAgent, { state, exceeded }: Refusal, because?: "translation"): void {
     const { hostname, since, resumeAt: resumesAt } = agent;
     const reason = because ?? agent.reason;
+    this.#refused ??= new Set();
     this.#refused.add(agent);
     this.#passedOver.push({ agent: hostname, after: this.#attempts, state, reason, since, resumesAt, exceeded });
   }
@@ -320,7 +318,8 @@ export class RoutePlan implements Search {
   }
 
   #candidates(): SessionAgent[] {
-    return this.#targets.flatMap((target) => {
+    return this.trace.hops.flatMap((hop) => {
+      const target = this.#parts.targetOf(hop);
       if (target instanceof Group) return agentsOf(target);
       return "hostname" in target ? [target] : [];
     });
@@ -328,7 +327,7 @@ export class RoutePlan implements Search {
 
   /** The innermost group decides first whether its members go on; where they do not, those of the groups around it may. */
   #leaveGroups(status: number | undefined): void {
-    const outer = this.#targets[this.#at];
+    const outer = this.#target;
     if (!(outer instanceof Group)) return;
     for (const group of [outer, ...this.#path]) if (this.#isOver(group, status)) this.#leaveGroup(group);
   }

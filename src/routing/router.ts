@@ -61,14 +61,14 @@ export class Router {
     const numbers = this.#translations.inbound(asked);
     const request = numbers ? { ...asked, to: numbers.called, from: numbers.calling } : asked;
     const hops = this.#policies.hops(request, unfit);
-    const targets = hops.map((hop) => this.#target(hop.attribute["next-hop"]));
-    return new RoutePlan(request, hops, targets, parts, numbers);
+    return new RoutePlan(request, hops, parts, numbers);
   }
 
   #partsWith(desk: Desk): PlanParts {
     return {
       desk,
       system: this.#failover,
+      targetOf: (hop) => this.#target(hop.attribute["next-hop"]),
       translate: (agent, numbers) => this.#translations.outbound(agent, numbers),
       agentAt: (host, port) => this.#agents.byTarget(host, port),
     };

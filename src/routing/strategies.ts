@@ -1,4 +1,4 @@
-import { agentsOf, isNest, type Member } from "./member.ts";
+import { agentsOf, isNest, type Member, type Nest } from "./member.ts";
 import type { Strategy } from "./params.ts";
 
 /** What a group remembers from one choice to the next. */
@@ -97,13 +97,14 @@ function limitOf(member: Member): number {
   return limits.includes(0) ? 0 : total(limits);
 }
 
-const activeOf = (member: Member): number => total(working(member).map((agent) => agent.outboundActive));
+const activeOf = (member: Member): number =>
+  isNest(member) ? total(working(member).map(activeOf)) : member.outboundActive;
 
-const sustainedRate = (member: Member): number => total(working(member).map((agent) => agent.outboundSustainRate));
+const sustainedRate = (member: Member): number =>
+  isNest(member) ? total(working(member).map(sustainedRate)) : member.outboundSustainRate;
 
 /** The agents that make up what a nested group can carry now: full ones do, those out of service do not. */
-const working = (member: Member) =>
-  isNest(member) ? agentsOf(member).filter(({ letter }) => letter === "I" || letter === "C") : [member];
+const working = (nest: Nest) => agentsOf(nest).filter(({ letter }) => letter === "I" || letter === "C");
 
 /** Members without a limit take the mean weight of the others; 1 each when none has a limit. */
 function weightsOf(members: readonly Member[]): number[] {
