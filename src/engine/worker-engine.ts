@@ -16,7 +16,8 @@ export interface WorkerEngineOptions {
   /** As `EngineOptions.closed`. */
   readonly closed?: readonly ClosedListener[];
   readonly log: EngineLog;
-  readonly wholeMessages?: boolean;
+  /** As `AppLink.packed`. Default false. */
+  readonly packed?: boolean;
   readonly reportTrying?: boolean;
   /** The thread's program, where it is not the built one. */
   readonly program?: URL;
@@ -44,11 +45,11 @@ export class WorkerEngine {
     timers,
     log,
     closed = [],
-    wholeMessages = false,
+    packed = false,
     reportTrying = true,
     program = built,
   }: WorkerEngineOptions) {
-    const workerData: WorkerSettings = { listen, timers, closed, wholeMessages, reportTrying };
+    const workerData: WorkerSettings = { listen, timers, closed, packed, reportTrying };
     this.#worker = new Worker(program, { workerData });
     this.#exited = new Promise((resolve) => this.#worker.once("exit", () => resolve()));
     this.#log = log;

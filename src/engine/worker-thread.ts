@@ -25,7 +25,7 @@ function run(port: MessagePort, settings: WorkerSettings): void {
   );
   const link: AppLink = {
     peer: "application in another thread",
-    wholeMessages: settings.wholeMessages,
+    packed: settings.packed,
     reportTrying: settings.reportTrying,
     routesEverything: true,
     secret: undefined,

@@ -1,4 +1,3 @@
-import { unjoined } from "./challenges.ts";
 import { DrachtioResponse, type MessageHost, textOf } from "./incoming.ts";
 import { exceeds, tooLarge } from "./message-size.ts";
 import type { Exchange, ExchangeUser, Headers, Outcome, OutgoingRequest, RefusalCause } from "./port.ts";
@@ -27,13 +26,14 @@ export class DrachtioExchange implements Exchange {
   }
 
   send({ method, uri, dialogId, headers, body }: OutgoingRequest): void {
-    if (exceeds(this.#host.maxMessage, { headers, body }, uri, dialogId)) {
+    const { packing, maxMessage, srf } = this.#host;
+    if (exceeds(maxMessage, { headers, body }, uri, dialogId)) {
       this.#endSoon({ kind: "refused", cause: "bad-request", detail: tooLarge });
       return;
     }
-    const options = { method, uri: uri || "sip:placeholder", headers: unjoined(headers), body, ...unlogged };
+    const options = { method, uri: uri || "sip:placeholder", ...packing.pack(headers, body), ...unlogged };
     try {
-      this.#host.srf.request(dialogId === "" ? options : { ...options, stackDialogId: dialogId }, (error, request) =>
+      srf.request(dialogId === "" ? options : { ...options, stackDialogId: dialogId }, (error, request) =>
         this.#host.guard(() => this.#sent(error, request)),
       );
     } catch (error) {
@@ -65,9 +65,10 @@ export class DrachtioExchange implements Exchange {
   }
 
   #sendCancel(request: RawRequest, headers: Headers): void {
-    const message = exceeds(this.#host.maxMessage, { headers, body: "" }, request.msg.uri) ? {} : { headers };
+    const { packing, maxMessage } = this.#host;
+    const sendable = exceeds(maxMessage, { headers, body: "" }, request.msg.uri) ? {} : headers;
     // The INVITE always ends in a final of its own, so how the CANCEL fared is of no interest.
-    this.#host.guard(() => request.cancel(message, () => {}));
+    this.#host.guard(() => request.cancel(packing.pack(sendable, ""), () => {}));
   }
 
   #receive(raw: RawResponse, ack: RawAck): void {

@@ -2,7 +2,8 @@ import Srf from "drachtio-srf";
 import { parseNameAddr } from "../engine/message/name-addr.ts";
 import { WeirError } from "../errors.ts";
 import { DrachtioExchange, type ExchangeHost } from "./drachtio-exchange.ts";
-import { bodyOf, DrachtioRequest, plainReply, textOf } from "./incoming.ts";
+import { DrachtioRequest, plainReply, textOf } from "./incoming.ts";
+import type { Packing } from "./packing.ts";
 import type { Exchange, ExchangeUser, OutgoingRequest, Signalling, SignallingUser } from "./port.ts";
 import type { RawMessage, RawRequest, RawResponse, RawSrf } from "./raw-srf.ts";
 
@@ -18,6 +19,8 @@ export interface EngineLink {
   readonly screens: boolean;
   /** Bytes of the largest message it takes from an application. */
   readonly maxMessage: number;
+  /** How messages pass through drachtio-srf to it and back. */
+  readonly packing: Packing;
   /**
    * Links `srf` to the engine. The embedded one is listening when this is done; an external one may still be out of
    * reach, and is tried again until it answers. Throws WEIR_LISTEN_FAILED.
@@ -54,6 +57,7 @@ export class DrachtioSignalling implements Signalling {
     this.#log = log;
     this.#host = {
       srf: this.#srf,
+      packing: link.packing,
       guard: (work) => this.#guard(work),
       maxMessage: link.maxMessage,
       ownInvites: link.screens ? undefined : this.#ownInvites,
@@ -135,13 +139,14 @@ export class DrachtioSignalling implements Signalling {
     const user = this.#user;
     if (!user) return;
     const dialogId = raw.stackDialogId ?? "";
-    const { method, headers } = raw.msg;
+    const { packing } = this.#link;
+    const { method } = raw.msg;
     if (raw.source === "application") {
-      if (method === "BYE") user.dialogEnded(dialogId, headers.reason ?? "");
+      if (method === "BYE") user.dialogEnded(dialogId, packing.unpack(raw.msg).headers.reason ?? "");
       return;
     }
     if (method === "ACK") {
-      user.ack({ dialogId, headers, body: bodyOf(raw.msg) });
+      user.ack({ dialogId, ...packing.unpack(raw.msg) });
       return;
     }
     const request = new DrachtioRequest(raw, response, this.#host);
@@ -149,12 +154,12 @@ export class DrachtioSignalling implements Signalling {
       user.request(request);
       return;
     }
-    raw.on("cancel", (cancel: RawMessage) => this.#guard(() => request.onCancel?.(cancel.headers)));
+    raw.on("cancel", (cancel: RawMessage) => this.#guard(() => request.onCancel?.(packing.unpack(cancel).headers)));
     raw.on("update", this.#host.onUpdate);
+    const { headers, uri } = request;
     if (parseNameAddr(headers.to ?? "")?.tag) user.request(request);
     else if (this.#ownInvites.has(headers["call-id"] ?? "")) request.respond(plainReply(482, "Loop Detected"));
-    else if (!this.#link.screens && !knownScheme.test(request.uri))
-      request.respond(plainReply(416, "Unsupported URI Scheme"));
+    else if (!this.#link.screens && !knownScheme.test(uri)) request.respond(plainReply(416, "Unsupported URI Scheme"));
     else user.invite(request);
   }
 

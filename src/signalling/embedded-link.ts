@@ -6,6 +6,7 @@ import { Engine } from "../engine/engine.ts";
 import { createVirtualLink } from "../engine/link/virtual-link.ts";
 import { WorkerEngine } from "../engine/worker-engine.ts";
 import type { EngineLink, SignallingLog } from "./drachtio-signalling.ts";
+import { packed } from "./packing.ts";
 import type { RawSrf } from "./raw-srf.ts";
 
 interface EmbeddedEngine {
@@ -19,6 +20,7 @@ export class EmbeddedLink implements EngineLink {
   readonly showsTrying = true;
   readonly screens = true;
   readonly maxMessage = Number.POSITIVE_INFINITY;
+  readonly packing = packed;
   readonly #engine: EmbeddedEngine;
   readonly #server: Server;
 
@@ -33,7 +35,7 @@ export class EmbeddedLink implements EngineLink {
     log: SignallingLog,
   ): EmbeddedLink {
     const engine = new Engine({ listen, timers, closed, clock, log });
-    return new EmbeddedLink(engine, createVirtualLink(engine));
+    return new EmbeddedLink(engine, createVirtualLink(engine, { packed: true }));
   }
 
   /** `program`: the thread's, where it is not the built one. */
@@ -42,7 +44,7 @@ export class EmbeddedLink implements EngineLink {
     log: SignallingLog,
     program?: URL,
   ): EmbeddedLink {
-    const engine = new WorkerEngine({ listen, timers, closed, log, ...(program && { program }) });
+    const engine = new WorkerEngine({ listen, timers, closed, log, packed: true, ...(program && { program }) });
     return new EmbeddedLink(engine, engine.server);
   }
 

@@ -1,5 +1,6 @@
 import type { SignallingConfig } from "../config/config.ts";
 import type { EngineLink } from "./drachtio-signalling.ts";
+import { unpacked } from "./packing.ts";
 import type { RawSrf } from "./raw-srf.ts";
 
 /** Longest pause between attempts to reach a drachtio-server that is down, in milliseconds. */
@@ -16,6 +17,7 @@ const maxFrame = 12_228 - 8_192;
 export class ExternalLink implements EngineLink {
   /** drachtio-server keeps 100 responses to itself. */
   readonly showsTrying = false;
+  readonly packing = unpacked;
   readonly counters = undefined;
   /** Within a spiral it gives both legs the same dialog id, so what comes back is refused whatever its request URI. */
   readonly screens = false;

@@ -1,38 +1,37 @@
-import { unjoined } from "./challenges.ts";
 import { exceeds, tooLarge } from "./message-size.ts";
+import type { Packing } from "./packing.ts";
 import type { Headers, IncomingRequest, IncomingResponse, Message, Reply, ReplyListener, Source } from "./port.ts";
-import { type RawAck, type RawMessage, type RawRequest, type RawResponse, unlogged } from "./raw-srf.ts";
-
-/** drachtio-srf cuts a body at its first empty line when the message has no Content-Length. */
-export function bodyOf(message: RawMessage): string {
-  if (message.headers["content-length"] !== undefined || message.raw === undefined) return message.body ?? "";
-  const end = message.raw.indexOf("\r\n\r\n");
-  return end < 0 ? "" : message.raw.slice(end + 4);
-}
+import { type RawAck, type RawRequest, type RawResponse, unlogged } from "./raw-srf.ts";
 
 /** What messages need of whoever made them. */
 export interface MessageHost {
   /** Runs a callback of drachtio-srf; nothing may throw through it. */
   guard(work: () => void): void;
+  readonly packing: Packing;
   /** Bytes. */
   readonly maxMessage: number;
 }
 
 export class DrachtioRequest implements IncomingRequest {
+  readonly headers: Headers;
   readonly body: string;
   onCancel: ((cancel: Headers) => void) | undefined;
   readonly #request: RawRequest;
   readonly #response: RawResponse;
-  /** What drachtio-srf copied from the request: Call-ID, CSeq, From, To. */
+  readonly #packing: Packing;
+  /** What drachtio-srf copied from the request, by which it knows it again: Call-ID, and what else it was shown. */
   readonly #identity: Headers;
   readonly #maxMessage: number;
 
-  constructor(request: RawRequest, response: RawResponse, { maxMessage }: MessageHost) {
+  constructor(request: RawRequest, response: RawResponse, { packing, maxMessage }: MessageHost) {
     this.#request = request;
     this.#response = response;
+    this.#packing = packing;
     this.#identity = response.msg.headers;
     this.#maxMessage = maxMessage;
-    this.body = bodyOf(request.msg);
+    const { headers, body } = packing.unpack(request.msg);
+    this.headers = headers;
+    this.body = body;
   }
 
   get method(): string {
@@ -41,10 +40,6 @@ export class DrachtioRequest implements IncomingRequest {
 
   get uri(): string {
     return this.#request.msg.uri;
-  }
-
-  get headers(): Headers {
-    return this.#request.msg.headers;
   }
 
   get dialogId(): string {
@@ -61,7 +56,8 @@ export class DrachtioRequest implements IncomingRequest {
   }
 
   respond(reply: Reply, listener?: ReplyListener): void {
-    const full = { headers: { ...this.#identity, ...unjoined(reply.headers) }, body: reply.body };
+    const { headers, body } = this.#packing.pack(reply.headers, reply.body);
+    const full = { headers: { ...this.#identity, ...headers }, body };
     if (!exceeds(this.#maxMessage, full, reply.reason)) {
       this.#send({ status: reply.status, reason: reply.reason, ...full }, listener);
       return;
@@ -87,7 +83,10 @@ export class DrachtioRequest implements IncomingRequest {
   }
 }
 
+const empty: Message = { headers: {}, body: "" };
+
 export class DrachtioResponse implements IncomingResponse {
+  readonly headers: Headers;
   readonly body: string;
   readonly #response: RawResponse;
   readonly #ack: RawAck;
@@ -100,7 +99,9 @@ export class DrachtioResponse implements IncomingResponse {
     this.#ack = ack;
     this.#host = host;
     this.#uri = uri;
-    this.body = bodyOf(response.msg);
+    const { headers, body } = host.packing.unpack(response.msg);
+    this.headers = headers;
+    this.body = body;
   }
 
   get status(): number {
@@ -111,10 +112,6 @@ export class DrachtioResponse implements IncomingResponse {
     return this.#response.msg.reason;
   }
 
-  get headers(): Headers {
-    return this.#response.msg.headers;
-  }
-
   get dialogId(): string {
     return this.#response.stackDialogId ?? "";
   }
@@ -123,10 +120,11 @@ export class DrachtioResponse implements IncomingResponse {
     return this.status < 200 && this.headers.rseq !== undefined;
   }
 
-  ack(message?: Message): void {
+  ack(message = empty): void {
+    const { guard, packing, maxMessage } = this.#host;
     // Owed even without what the engine would not take.
-    const options = message && !exceeds(this.#host.maxMessage, message, this.#uri, this.dialogId) ? message : {};
-    this.#host.guard(() => this.#ack({ ...options }));
+    const { headers, body } = exceeds(maxMessage, message, this.#uri, this.dialogId) ? empty : message;
+    guard(() => this.#ack(packing.pack(headers, body)));
   }
 }
 

@@ -29,7 +29,10 @@ export interface Reply extends Message {
   readonly reason: string;
 }
 
-/** Hears whether a reply was sent. `refused` when the engine would not: the caller has cancelled, or the link is down. */
+/**
+ * Hears whether a 2xx to INVITE was sent; of other replies it is only sure to hear that they were not. `refused` when the
+ * engine would not: the caller has cancelled, or the link is down.
+ */
 export type ReplyListener = (refused: string | undefined) => void;
 
 export interface IncomingRequest extends Message {

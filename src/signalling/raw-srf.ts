@@ -25,7 +25,7 @@ export interface RawRequest extends EventEmitter {
   readonly stackDialogId?: string;
   readonly receivedOn?: string;
   get(header: string): string | undefined;
-  cancel(options: { headers?: Headers }, callback: (error: unknown) => void): void;
+  cancel(options: { headers: Headers; body: string }, callback: (error: unknown) => void): void;
 }
 
 type Headers = Readonly<Record<string, string>>;
@@ -43,7 +43,7 @@ export interface RawAgent {
   sendResponse(response: RawResponse, options: object, callback?: (error: unknown) => void): void;
 }
 
-export type RawAck = (options: { headers?: Headers; body?: string }) => void;
+export type RawAck = (options: { headers: Headers; body: string }) => void;
 
 /** drachtio-srf renders what it is given as JSON for a debug log that is off. As this, that costs next to nothing. */
 export const unlogged = { toJSON: (): string => "" };

@@ -24,7 +24,7 @@ interface Library {
 }
 
 describe.each([
-  ["in the engine's thread", () => virtualRig({ wholeMessages: true, reportTrying: false })],
+  ["in the engine's thread", () => virtualRig({ reportTrying: false })],
   ["over TCP", () => tcpRig()],
 ])("drachtio-srf's dialogs %s", (_, start) => {
   let rig: Rig;

@@ -1,6 +1,7 @@
 import type { AppLink, AppPeer } from "../link/app-link.ts";
 import { type Frame, parseFrame } from "../link/frames.ts";
-import { parseMessage, SipMessage } from "../message/sip-message.ts";
+import { SipMessage } from "../message/sip-message.ts";
+import { type Dialect, packedDialect, wholeDialect } from "./dialect.ts";
 import type { FrameWriter } from "./frame-writer.ts";
 
 /** A `sip` frame from an application: a request to send, or the response to one it was given. */
@@ -29,6 +30,7 @@ export interface AppSessionUser {
 export class AppSession implements AppPeer {
   readonly link: AppLink;
   readonly frames: FrameWriter;
+  readonly dialect: Dialect;
   readonly #user: AppSessionUser;
   readonly #verbs = new Set<string>();
   #state: "strange" | "known" | "gone" = "strange";
@@ -36,6 +38,7 @@ export class AppSession implements AppPeer {
   constructor(link: AppLink, frames: FrameWriter, user: AppSessionUser) {
     this.link = link;
     this.frames = frames;
+    this.dialect = link.packed ? packedDialect : wholeDialect;
     this.#user = user;
   }
 
@@ -111,7 +114,7 @@ export class AppSession implements AppPeer {
   }
 
   #sip(frame: Frame): void {
-    const message = parseMessage(frame.text, { lenient: true });
+    const message = this.dialect.read(frame.text);
     if (!(message instanceof SipMessage)) {
       this.refuse(frame.id, `unable to parse message: ${message.reason}`);
       return;

@@ -21,7 +21,7 @@ export function hangUp(core: CoreContext, dialog: EngineDialog, reason: string):
   }
   core.dialogs.delete(dialog);
   sendBye(core, dialog.data, reason, (text, party) =>
-    dialog.owner.deliver(core.frames.unsolicited(text, party, dialog.id), true),
+    dialog.owner.deliver(core.frames.unsolicited(dialog.owner.dialect.showOwn(text), party, dialog.id), true),
   );
 }
 

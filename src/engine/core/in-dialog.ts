@@ -3,7 +3,6 @@ import { dialogId, takeRequest } from "../dialog/dialog.ts";
 import type { SipMessage } from "../message/sip-message.ts";
 import type { ServerTransaction } from "../transaction/server-transaction.ts";
 import type { Flow } from "../transport/transport.ts";
-import { appText } from "./app-text.ts";
 import type { CoreContext } from "./context.ts";
 import type { EngineDialog } from "./engine-dialog.ts";
 import { remoteParty } from "./frame-writer.ts";
@@ -57,7 +56,7 @@ export class InDialog {
     const dialog = dialogs.ofRequest(request);
     // Anything else is a repetition, or acknowledges nothing.
     if (dialog === undefined || !dialogs.answers.acknowledge(dialog.id, request.cseq)) return;
-    const text = appText(request, dialog.owner.link.wholeMessages);
+    const text = dialog.owner.dialect.show(request);
     dialog.owner.deliver(frames.inDialog(text, remoteParty(flow), dialog.ackTxnId || linkId(), dialog.id));
     const held = dialog.heldBye;
     dialog.heldBye = undefined;
@@ -122,14 +121,9 @@ export class InDialog {
     const incoming = new IncomingRequest(server, owner, dialog);
     this.#uas.expectAnswer(incoming);
     const { frames } = this.#core;
-    const frame = frames.inDialog(
-      appText(server.request, owner.link.wholeMessages),
-      remoteParty(server.flow),
-      incoming.id,
-      dialog.id,
-    );
+    const frame = frames.inDialog(owner.dialect.show(server.request), remoteParty(server.flow), incoming.id, dialog.id);
     // Promises of an application with Dialog objects must see the dialog before anything in it.
-    owner.deliver(frame, owner.link.wholeMessages);
+    owner.deliver(frame, !owner.link.packed);
     return incoming;
   }
 }

@@ -3,7 +3,6 @@ import { responseTo } from "../message/write.ts";
 import type { ClientTransaction, ClientTransactionUser } from "../transaction/users.ts";
 import type { Flow } from "../transport/transport.ts";
 import type { AppSession } from "./app-session.ts";
-import { appText } from "./app-text.ts";
 import type { CoreContext } from "./context.ts";
 import { nobody, type Party, remoteParty } from "./frame-writer.ts";
 import { linkId, newTag } from "./identifiers.ts";
@@ -56,7 +55,7 @@ export abstract class OutgoingRequest implements ClientTransactionUser {
   response(response: SipMessage, flow: Flow): void {
     if (response.status >= 200) this.end();
     if (this.take(response, flow))
-      this.#tell(appText(response, this.owner.link.wholeMessages), response.text.length, remoteParty(flow));
+      this.#tell(this.owner.dialect.show(response), response.text.length, remoteParty(flow));
   }
 
   timeout(): void {
@@ -79,7 +78,7 @@ export abstract class OutgoingRequest implements ClientTransactionUser {
     if (!(request instanceof SipMessage)) return;
     const toTag = newTag();
     const text = responseTo(request, status, phrase === undefined ? { toTag } : { toTag, phrase }).body();
-    this.#tell(text, 0, nobody);
+    this.#tell(this.owner.dialect.showOwn(text), 0, nobody);
   }
 
   /** A response has come. False: the application is not to see it. */

@@ -153,8 +153,8 @@ export class Uac {
   }
 
   #sent(app: AppMessage, session: AppSession, txnId: string, text: string, flow: Flow): void {
-    const echo = session.link.wholeMessages ? text : shortEcho(text);
-    session.deliver(this.#core.frames.requestSent(app.frameId, echo, localParty(flow), txnId));
+    const echo = session.dialect.requestEcho(text);
+    if (echo !== undefined) session.deliver(this.#core.frames.requestSent(app.frameId, echo, localParty(flow), txnId));
   }
 
   #refuse(app: AppMessage, session: AppSession, reason: string): void {
@@ -195,14 +195,6 @@ function newRequestText(message: SipMessage, begun: NewRequest, flow: LocalSide,
 
 /** Grows with time, so that a later request with the same Call-ID has a greater one (RFC 3261 section 10.2). */
 const firstCseq = (date: number): number => Math.floor(date / 1_000) % 2 ** 31;
-
-/** What a raw application reads of an echo: the lines written first, without the way it went. */
-function shortEcho(text: string): string {
-  const via = text.indexOf("\r\n") + 2;
-  const from = text.indexOf("\r\nFrom: ", via) + 2;
-  const end = text.indexOf("\r\n", text.indexOf("\r\nCSeq: ", from) + 2);
-  return `${text.slice(0, via)}${text.slice(from, end)}\r\n\r\n`;
-}
 
 /** drachtio-srf knows the first of these by its wording. */
 const noDialog = (method: string): string =>

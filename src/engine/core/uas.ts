@@ -7,7 +7,6 @@ import { patience } from "../transaction/timers.ts";
 import { stampVia } from "../transport/transport.ts";
 import { contactOf, eachAppHeader, givenContact, lacksContentType, writtenInResponse } from "./app-headers.ts";
 import type { AppMessage, AppSession } from "./app-session.ts";
-import { appText } from "./app-text.ts";
 import type { CoreContext } from "./context.ts";
 import type { EngineDialog } from "./engine-dialog.ts";
 import { remoteParty } from "./frame-writer.ts";
@@ -58,12 +57,7 @@ export class Uas {
     const { localAddress, localPort } = server.flow;
     const party = remoteParty(server.flow);
     session.deliver(
-      this.#core.frames.request(
-        appText(request, session.link.wholeMessages),
-        party,
-        incoming.id,
-        `${localAddress}|${localPort}`,
-      ),
+      this.#core.frames.request(session.dialect.show(request), party, incoming.id, `${localAddress}|${localPort}`),
     );
   }
 
@@ -100,7 +94,7 @@ export class Uas {
 
   /** Tells the application that nobody waits for its answer any more. Whatever `cause` is, it knows this as CANCEL. */
   tellCancelled(incoming: IncomingRequest, cause: SipMessage): void {
-    const cancel = `CANCEL${appText(cause, incoming.owner.link.wholeMessages).slice(cause.method.length)}`;
+    const cancel = incoming.owner.dialect.show(cause, "CANCEL");
     const dialogId = incoming.dialog?.id ?? "";
     const party = remoteParty(incoming.server.flow);
     incoming.owner.deliver(this.#core.frames.inDialog(cancel, party, incoming.id, dialogId));
@@ -133,7 +127,6 @@ export class Uas {
     const dialogId = this.#dialogIdOf(incoming, status);
     const reliable = isReliable(message, incoming) ? this.#reliable(incoming) : undefined;
     const text = responseText(incoming, message, reliable?.nextRseq);
-    const echo = session.link.wholeMessages ? text : shortEcho(message, reliable);
     if (reliable) reliable.send(text, status);
     else if (!server.respond(text, status)) {
       this.#finished(incoming, status);
@@ -142,6 +135,8 @@ export class Uas {
     }
     if (status >= 200) this.#finished(incoming, status);
     if (method === "INVITE" && status >= 200 && status < 300) this.#answered(incoming, text);
+    const echo = session.dialect.responseEcho(text, status, method);
+    if (echo === undefined) return;
     session.deliver(this.#core.frames.responseSent(app.frameId, echo, remoteParty(server.flow), incoming.id, dialogId));
   }
 
@@ -263,10 +258,4 @@ function responseText(incoming: IncomingRequest, message: SipMessage, rseq: numb
   if (rseq !== undefined) writer.header("RSeq", rseq);
   eachAppHeader(message, writtenInResponse, flow, (name, value) => writer.header(name, value));
   return writer.body(message.body);
-}
-
-/** What a raw application reads of an echo: its library looks for RSeq to know what PRACK to expect. */
-function shortEcho(message: SipMessage, reliable: ReliableProvisionals | undefined): string {
-  const rseq = reliable ? `RSeq: ${reliable.nextRseq}\r\n` : "";
-  return `SIP/2.0 ${message.status} ${message.reasonPhrase}\r\n${rseq}\r\n`;
 }

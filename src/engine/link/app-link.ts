@@ -7,10 +7,10 @@ export interface AppLink {
   /** Who is at the other end, for logs. */
   readonly peer: string;
   /**
-   * Show messages whole, and echo them whole: what Dialog objects need. Otherwise Via, Route and Record-Route stay out, and an
-   * echoed request is start line, From, To, Call-ID and CSeq, which is all an application on raw calls reads.
+   * The application packs and unpacks messages itself (`packedDialect`), and needs no more than raw calls do. Otherwise they
+   * are shown and echoed whole, as drachtio-srf with its Dialog objects needs them.
    */
-  readonly wholeMessages: boolean;
+  readonly packed: boolean;
   /** Pass 100 responses to INVITE to the application (drachtio-server does not). */
   readonly reportTrying: boolean;
   /** The application never registers routes (drachtio-srf in listen mode): every method goes to it. */

@@ -15,7 +15,7 @@ export interface TcpLinkOptions {
 }
 
 class TcpLink implements AppLink {
-  readonly wholeMessages = true;
+  readonly packed = false;
   readonly reportTrying = false;
   readonly routesEverything = false;
   readonly peer: string;

@@ -146,8 +146,8 @@ export class VirtualServer extends Server {
 }
 
 export interface VirtualLinkOptions {
-  /** As `AppLink.wholeMessages`: needed by createUAC, createUAS and Dialog objects. Default false. */
-  readonly wholeMessages?: boolean;
+  /** As `AppLink.packed`. Default false. */
+  readonly packed?: boolean;
   /** Pass 100 responses to INVITE up. Default true. */
   readonly reportTrying?: boolean;
 }
@@ -156,13 +156,13 @@ class VirtualLink implements AppLink {
   readonly peer = "in-process application";
   readonly routesEverything = true;
   readonly secret = undefined;
-  readonly wholeMessages: boolean;
+  readonly packed: boolean;
   readonly reportTrying: boolean;
   readonly #queue: FrameQueue;
   readonly server: VirtualServer;
 
   constructor(host: LinkHost, options: VirtualLinkOptions) {
-    this.wholeMessages = options.wholeMessages ?? false;
+    this.packed = options.packed ?? false;
     this.reportTrying = options.reportTrying ?? true;
     const session: AppPeer = host.attach(this);
     this.server = new VirtualServer(

@@ -7,7 +7,7 @@ export interface WorkerSettings {
   readonly listen: readonly Target[];
   readonly timers: TimerValues;
   readonly closed: readonly ClosedListener[];
-  readonly wholeMessages: boolean;
+  readonly packed: boolean;
   readonly reportTrying: boolean;
 }
 

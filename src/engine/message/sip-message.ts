@@ -60,6 +60,7 @@ export class SipMessage {
   /** 100 to 699; 0 in a request. */
   readonly status: number;
   readonly reasonPhrase: string;
+  readonly #fieldsStart: number;
   readonly #entries: readonly number[];
   readonly #bodyStart: number;
   readonly #bodyEnd: number;
@@ -73,6 +74,7 @@ export class SipMessage {
 
   constructor(text: string, start: StartLine, index: HeaderIndex, bodyEnd: number) {
     this.text = text;
+    this.#fieldsStart = start.end;
     this.#entries = index.entries;
     this.#bodyStart = index.bodyStart;
     this.#bodyEnd = bodyEnd;
@@ -82,6 +84,11 @@ export class SipMessage {
     this.status = start.status;
     this.reasonPhrase = start.reasonPhrase;
     this.method = this.isRequest ? start.method : this.cseqMethod;
+  }
+
+  /** Header lines and body as received. */
+  get fields(): string {
+    return this.text.slice(this.#fieldsStart, this.#bodyEnd);
   }
 
   get body(): string {
@@ -261,8 +268,12 @@ const objectProperties = new Set(Object.getOwnPropertyNames(Object.prototype).ma
 /**
  * Parses one whole message: a datagram, or what the framing of a stream cut out. `lenient` is for messages from the
  * application: only the start line and the header syntax are checked, and the body is everything behind the blank line.
+ * `packed`: the message's own header lines and body follow the first blank line, and what stands before it is not read.
  */
-export function parseMessage(text: string, options?: { lenient?: boolean }): SipMessage | MalformedMessage {
+export function parseMessage(
+  text: string,
+  options?: { lenient?: boolean; packed?: boolean },
+): SipMessage | MalformedMessage {
   const lenient = options?.lenient === true;
   if (text.length > MAX_MESSAGE && !lenient) return new MalformedMessage(0, "Message Too Large");
   let at = 0;
@@ -270,10 +281,16 @@ export function parseMessage(text: string, options?: { lenient?: boolean }): Sip
   while (text.charCodeAt(at) === 13 && text.charCodeAt(at + 1) === 10) at += 2;
   const start = parseStartLine(text, at);
   if (start === undefined) return new MalformedMessage(0, "Malformed Start Line");
-  const index = indexHeaders(text, start.end);
+  const index = indexHeaders(text, options?.packed ? packedStart(text, start.end) : start.end);
   if (!lenient) return judge(text, start, index);
   const problem = start.problem || index.problem;
   return problem === "" ? new SipMessage(text, start, index, text.length) : new MalformedMessage(400, problem);
+}
+
+/** Behind the first blank line; `at` when there is nothing, as in what drachtio-srf says of itself. */
+function packedStart(text: string, at: number): number {
+  const start = text.indexOf("\r\n\r\n", at - 2) + 4;
+  return start < text.length ? start : at;
 }
 
 /**
