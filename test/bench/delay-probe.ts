@@ -11,53 +11,85 @@ export interface Delays {
 
 /** As in uac.xml. */
 const talkMs = 50;
-
-/** How long after the last INVITE an answer is waited for, and then how long a hang-up may take. */
-const graceMs = 2_000;
+/** T1 of RFC 3261: what is not answered by then is sent again. */
+const resendMs = 500;
+/** How long after its INVITE the last call may take to end. */
+const graceMs = 10_000;
 
 interface ProbeCall {
   readonly sentAt: number;
   delay: number | undefined;
-  answered: boolean;
+  /** Sent again until it is answered. */
+  unanswered: string | undefined;
+  /** Once the call is answered; sent for each 200. */
+  ack: string | undefined;
+  ended: boolean;
 }
 
-/**
- * Places calls beside SIPp's and times them, as SIPp's own clock is too coarse: it reads whole milliseconds.
- * Without retransmission: a lost datagram costs one sample, and shows in SIPp's own count.
- */
+/** Places calls beside SIPp's and times them, as SIPp's own clock is too coarse: it reads whole milliseconds. */
 export async function probeDelays(port: number, perSecond: number, seconds: number): Promise<Delays> {
   const socket = createSocket("udp4").bind(0, "127.0.0.1");
   await once(socket, "listening");
   const local = `127.0.0.1:${socket.address().port}`;
   const calls = new Map<string, ProbeCall>();
-  const send = (text: string): void => socket.send(text, port, "127.0.0.1");
+  let open = true;
+  const send = (text: string): void => {
+    if (open) socket.send(text, port, "127.0.0.1");
+  };
+  const request = (call: ProbeCall, text: string): void => {
+    call.unanswered = text;
+    send(text);
+  };
+
+  const answered = (call: ProbeCall, ok: string): void => {
+    if (call.ack === undefined) {
+      setTimeout(() => request(call, inDialog("BYE", 2, ok, local)), talkMs);
+      call.unanswered = undefined;
+    }
+    call.ack ??= inDialog("ACK", 1, ok, local);
+    send(call.ack);
+  };
 
   socket.on("message", (datagram) => {
     const text = datagram.toString("latin1");
-    const callId = header(text, "Call-ID");
-    const call = calls.get(callId);
-    if (call === undefined || !header(text, "CSeq").endsWith("INVITE")) return;
-    if (text.startsWith("SIP/2.0 180")) call.delay ??= performance.now() - call.sentAt;
-    if (text.startsWith("SIP/2.0 200") && !call.answered) {
-      call.answered = true;
-      send(inDialog("ACK", 1, text, local));
-      setTimeout(() => send(inDialog("BYE", 2, text, local)), talkMs);
+    const call = calls.get(header(text, "Call-ID"));
+    if (call === undefined) return;
+    const status = Number(text.slice(8, 11));
+    if (header(text, "CSeq").endsWith("BYE")) {
+      call.unanswered = undefined;
+      call.ended = true;
+    } else if (status === 200) answered(call, text);
+    else {
+      if (status === 180) call.delay ??= performance.now() - call.sentAt;
+      if (call.ack === undefined) call.unanswered = undefined;
     }
   });
+  const resend = setInterval(() => {
+    for (const { unanswered } of calls.values()) if (unanswered !== undefined) send(unanswered);
+  }, resendMs);
 
   const total = Math.round(perSecond * seconds);
   for (let index = 0; index < total; index++) {
     const callId = `probe-${index}-${process.pid}@${local}`;
-    calls.set(callId, { sentAt: performance.now(), delay: undefined, answered: false });
-    send(invite(callId, local, port));
+    const call: ProbeCall = {
+      sentAt: performance.now(),
+      delay: undefined,
+      unanswered: undefined,
+      ack: undefined,
+      ended: false,
+    };
+    calls.set(callId, call);
+    request(call, invite(callId, local, port));
     await pause(1_000 / perSecond);
   }
-  const calling = (): boolean => [...calls.values()].some(({ answered }) => !answered);
-  for (const end = performance.now() + graceMs; calling() && performance.now() < end; ) await pause(talkMs);
-  socket.removeAllListeners("message");
-  await pause(2 * talkMs);
+  const all = [...calls.values()];
+  for (const end = performance.now() + graceMs; !all.every(({ ended }) => ended) && performance.now() < end; ) {
+    await pause(talkMs);
+  }
+  clearInterval(resend);
+  open = false;
   socket.close();
-  const delays = [...calls.values()].flatMap(({ delay }) => (delay === undefined ? [] : [delay]));
+  const delays = all.flatMap(({ delay }) => (delay === undefined ? [] : [delay]));
   return { calls: total, p50: quantile(delays, 0.5), p99: quantile(delays, 0.99) };
 }
 
