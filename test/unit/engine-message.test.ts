@@ -185,10 +185,20 @@ describe("a malformed request", () => {
     ["a bare CR in a value", invite({ to: `${lines.to}\rInjected: 1` }), 400, "Bare Carriage Return Or Line Feed"],
     ["a bare CR in a fold", invite({ to: `${lines.to}\r\n \r;x=1` }), 400, "Bare Carriage Return Or Line Feed"],
     ["bare LFs", invite().replaceAll("\r\n", "\n"), 400, "Bare Carriage Return Or Line Feed"],
+    ["a NUL in a value", invite({ to: `X: a\0b\r\n${lines.to}` }), 400, "NUL in Header"],
     ["no blank line", invite().split("\r\n\r\n", 1).join(""), 400, "Truncated Headers"],
     ["a broken Contact", invite({ contact: "Contact: <sip:a@h>;;" }), 400, "Malformed Contact"],
     ["bad parameters in Via", invite({ via: "Via: SIP/2.0/UDP h;;;" }), 400, "Missing Or Malformed Via"],
   ];
+  it("with NUL as a quoted pair, or in its body, is taken (section 25.1)", () => {
+    const text = invite({ to: `Subject: "a\\\0b"\r\n${lines.to}` });
+    expect(parseMessage(text)).toBeInstanceOf(SipMessage);
+    const body = `${invite()
+      .replace(/Content-Length: \d+/, "Content-Length: 3")
+      .split("\r\n\r\n", 1)}\r\n\r\na\0b`;
+    expect(parseMessage(body)).toMatchObject({ body: "a\0b" });
+  });
+
   for (const [what, text, status, reason] of cases) {
     it(`with ${what} is refused with ${status}, and can be answered`, () => {
       const malformed = refused(text);

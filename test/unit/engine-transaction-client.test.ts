@@ -327,4 +327,16 @@ describe("a response", () => {
     expect(bench.take()).toEqual(["stray 200", "stray 200", "stray 200"]);
     expect(bench.layer.counters.strayResponses).toBe(3);
   });
+
+  it("with a second Via below ours is somebody else's (section 8.1.3.3)", () => {
+    const bench = new Bench();
+    const flow = new FakeFlow();
+    const sent = bench.send("INVITE", flow);
+    const { branch } = sent.transaction;
+    const text = responseFor({ method: "INVITE", branch }, 486).text;
+    const second = message(text.replace(/^(Via: .*)$/m, "$1\nVia: SIP/2.0/UDP other.example;branch=z9hG4bK-other"));
+    bench.layer.receive(second, flow);
+    expect(sent.heard).toEqual([]);
+    expect(bench.layer.counters.strayResponses).toBe(1);
+  });
 });

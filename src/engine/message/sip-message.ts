@@ -293,6 +293,14 @@ function packedStart(text: string, at: number): number {
   return start < text.length ? start : at;
 }
 
+/** RFC 3261 section 25.1 allows NUL only as a quoted pair. Passed on, it makes a strict peer drop the whole message. */
+function hasNul(text: string, end: number): boolean {
+  for (let at = text.indexOf("\0"); at >= 0 && at < end; at = text.indexOf("\0", at + 1)) {
+    if (text.charCodeAt(at - 1) !== 0x5c) return true;
+  }
+  return false;
+}
+
 /**
  * The verdict over a message from the network (RFC 3261 sections 8.1.1, 8.2.2 and 16.3): itself when every part the engine
  * relies on is there and well formed. A broken request is answered if its Via says to whom; a broken ACK or response is
@@ -303,7 +311,12 @@ function judge(text: string, start: StartLine, index: HeaderIndex): SipMessage |
   const whole = new SipMessage(text, start, index, text.length);
   const stated = whole.header("content-length");
   const length = stated === undefined ? available : parseNatural(stated, available);
-  const problem = start.problem || index.problem || (length < 0 ? "Wrong Content-Length" : "") || faultOf(whole);
+  const problem =
+    start.problem ||
+    index.problem ||
+    (hasNul(text, index.bodyStart) ? "NUL in Header" : "") ||
+    (length < 0 ? "Wrong Content-Length" : "") ||
+    faultOf(whole);
   if (problem === "") {
     // What follows the body in a datagram is ignored (RFC 3261 section 18.3).
     return length === available

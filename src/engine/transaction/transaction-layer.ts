@@ -130,6 +130,11 @@ export class TransactionLayer {
   }
 
   #receiveResponse(response: SipMessage, flow: Flow): void {
+    // RFC 3261 section 8.1.3.3: with another Via below ours it is somebody else's, led astray.
+    if (response.headerValues("via").length > 1) {
+      this.counters.strayResponses++;
+      return;
+    }
     // RFC 3261 section 17.1.3: the branch of the top Via, and the method in CSeq.
     const client = this.#clientsLike(response.method).get(response.branch);
     if (client?.method === response.method) client.receive(response, flow);
