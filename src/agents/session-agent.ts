@@ -55,6 +55,7 @@ export class SessionAgent {
   readonly #ledger: Ledger;
   readonly #latency = new Latency();
   #params: AgentParams;
+  #capacity: number;
   #lastActivity: Ms = Number.NEGATIVE_INFINITY;
   #pings: AgentPings | undefined;
 
@@ -62,6 +63,7 @@ export class SessionAgent {
     this.hostname = params.hostname;
     this.#clock = clock;
     this.#params = params;
+    this.#capacity = capacityOf(params);
     this.#meters = new Meters(params, clock.now());
     this.#retryAfter = new RetryAfterHold(params);
     this.#facts = {
@@ -119,6 +121,11 @@ export class SessionAgent {
 
   get outboundActive(): number {
     return this.#meters.sessions.active("outbound");
+  }
+
+  /** Sessions that may be sent to the agent at a time: max-outbound-sessions, else max-sessions; 0 = no limit. */
+  get capacity(): number {
+    return this.#capacity;
   }
 
   /** Session attempts sent per second, averaged over one to two sustain windows. */
@@ -200,6 +207,7 @@ export class SessionAgent {
     const now = this.#clock.now();
     const before = this.#params;
     this.#params = params;
+    this.#capacity = capacityOf(params);
     this.#meters.configure(params, now);
     this.#retryAfter.configure(params, now);
     this.#facts.constraints = new Constraints(params, this.#meters, this.#retryAfter);
@@ -240,3 +248,5 @@ export class SessionAgent {
     return exceeded.length === 0 ? undefined : { admitted: false, state: letter, exceeded };
   }
 }
+
+const capacityOf = (params: AgentParams): number => params["max-outbound-sessions"] || params["max-sessions"];

@@ -20,6 +20,8 @@ export type AttemptFailure =
 /** What the decision needs of the call's route. */
 export interface Route {
   readonly failover: FailoverParams;
+  /** What a 3xx of the attempt does. */
+  readonly redirectAction: FailoverParams["redirect-action"];
   /** The attempt followed the Contact of a 3xx. */
   readonly following: boolean;
   /** Tells the route how its attempt failed; true when its parameters let another candidate be tried. */
@@ -33,7 +35,7 @@ export type Redirection = "followed" | "loop" | "none";
 
 /** What becomes of a 3xx where `redirect-action` says to follow it. Never asked once the caller has cancelled. */
 export function redirectionOf(failure: AttemptFailure, route: Route, earlyMedia: boolean): Redirection {
-  if (failure.kind !== "response" || route.failover["redirect-action"] !== "recurse") return "none";
+  if (failure.kind !== "response" || route.redirectAction !== "recurse") return "none";
   const { status, headers } = failure.response;
   if (status < 300 || status > 399) return "none";
   if (earlyMedia && route.failover["recurse-after-early-media"] === "disabled") return "none";

@@ -95,7 +95,9 @@ export function explained(plan: RoutePlan, unfit: readonly Unfit[], wallMinusMon
       return {
         request: { ...request, at: new Date(at).toISOString() },
         ...oncePerAgent(routeView(plan.trace, wallMinusMonotonic)),
-        unfit: unfit.map(({ order, because }) => ({ policy: policyName(order), because })),
+        unfit: [...unfit]
+          .sort((a, b) => a.order - b.order)
+          .map(({ order, because }) => ({ policy: policyName(order), because })),
         candidates,
         exhausted: selection.cause,
       };

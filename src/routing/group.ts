@@ -10,11 +10,14 @@ export class Group implements Nest {
   readonly params: GroupParams;
   readonly memory: Memory = newMemory();
   readonly #members: (SessionAgent | Group)[] = [];
+  /** The group's own maximum of attempts within it. */
+  readonly maxAttempts: number | undefined;
   readonly #setsFailover: boolean;
 
   constructor(params: GroupParams) {
     this.name = params["group-name"];
     this.params = params;
+    this.maxAttempts = params.failover["max-attempts"] || undefined;
     this.#setsFailover = Object.keys(params.failover).length > 0;
   }
 

@@ -1,6 +1,6 @@
 import type { Ms } from "../clock.ts";
 import { AddressIndex, type AddressPattern, numberOf, parsePattern } from "./address.ts";
-import type { PolicyAttribute, PolicyParams } from "./params.ts";
+import type { PolicyAttribute, PolicyParams, PolicyTime } from "./params.ts";
 import { minutesInForce, timeMatches } from "./policy-time.ts";
 
 /** What a request is routed by. User parts as in the URI; hosts without port. */
@@ -25,6 +25,9 @@ export interface Hop {
   /** Position of the policy in the configuration. */
   readonly order: number;
   readonly attribute: PolicyAttribute;
+  /** Position of the attribute in the policy. */
+  readonly position: number;
+  readonly cost: number;
   readonly toLength: number;
   readonly fromLength: number;
   readonly namesMethod: boolean;
@@ -40,25 +43,48 @@ export interface Unfit {
 
 export type Condition = "source-realm" | "methods" | "time" | "carriers";
 
-interface Policy {
-  readonly params: PolicyParams;
+/**
+ * One policy attribute, under one pair of addresses, with all that decides about it. Flat, and conditions that filter
+ * nothing left out: with a hundred thousand policies every object that is looked into costs a trip to memory.
+ */
+interface Entry {
+  readonly policy: PolicyParams;
   readonly order: number;
+  readonly attribute: PolicyAttribute;
+  readonly position: number;
+  readonly cost: number;
   readonly minutes: number;
+  readonly realms: readonly string[] | undefined;
+  readonly methods: readonly string[] | undefined;
+  readonly time: PolicyTime | undefined;
+  readonly carriers: readonly string[] | undefined;
+  /** Under the same addresses. */
+  readonly next: Entry | undefined;
+}
+
+/** The entries under one pair of addresses, the last one first. */
+interface Slot {
+  last: Entry | undefined;
 }
 
 /** Local policies, indexed by to-address and, below that, by from-address (SEMANTICS.md section 6). */
 export class PolicyTable {
-  readonly #byTo = new AddressIndex<AddressIndex<Policy[]>>();
+  readonly #byTo = new AddressIndex<AddressIndex<Slot>>();
   /** Whether a policy has several addresses, so that it may match by more than one of them. */
   readonly #mayRepeat: boolean;
 
   constructor(policies: readonly PolicyParams[]) {
     this.#mayRepeat = policies.some((policy) => policy["to-address"].length > 1 || policy["from-address"].length > 1);
-    policies.forEach((params, order) => {
-      const policy = { params, order, minutes: minutesInForce(params.time) };
-      for (const to of patterns(params["to-address"])) {
-        const byFrom = this.#byTo.at(to, () => new AddressIndex<Policy[]>());
-        for (const from of patterns(params["from-address"])) byFrom.at(from, () => []).push(policy);
+    policies.forEach((policy, order) => {
+      const minutes = minutesInForce(policy.time);
+      for (const to of patterns(policy["to-address"])) {
+        const byFrom = this.#byTo.at(to, () => new AddressIndex<Slot>());
+        for (const from of patterns(policy["from-address"])) {
+          const slot = byFrom.at(from, () => ({ last: undefined }));
+          policy["policy-attributes"].forEach((attribute, position) => {
+            slot.last = entryOf(policy, attribute, { order, position, minutes, next: slot.last });
+          });
+        }
       }
     });
   }
@@ -68,19 +94,11 @@ export class PolicyTable {
     const hops: Hop[] = [];
     const from = numberOf(request.from);
     this.#byTo.match(numberOf(request.to), request.toHost, (byFrom, toLength) => {
-      byFrom.match(from, request.fromHost, (policies, fromLength) => {
-        for (const { params: policy, order, minutes } of policies) {
-          const because = unmet(policy, request);
-          if (because) {
-            unfit?.({ order, because });
-            continue;
-          }
-          const namesMethod = policy.methods.length > 0;
-          for (const attribute of policy["policy-attributes"]) {
-            if (servesCarrier(attribute, request)) {
-              hops.push({ policy, order, attribute, toLength, fromLength, namesMethod, minutes });
-            } else unfit?.({ order, because: "carriers" });
-          }
+      byFrom.match(from, request.fromHost, ({ last }, fromLength) => {
+        for (let entry = last; entry; entry = entry.next) {
+          const because = unmet(entry, request);
+          if (because) unfit?.({ order: entry.order, because });
+          else hops.push(hopOf(entry, toLength, fromLength));
         }
       });
     });
@@ -90,6 +108,40 @@ export class PolicyTable {
   }
 }
 
+function entryOf(
+  policy: PolicyParams,
+  attribute: PolicyAttribute,
+  { order, position, minutes, next }: Pick<Entry, "order" | "position" | "minutes" | "next">,
+): Entry {
+  const { methods, "source-realm": realms, time } = policy;
+  const { cost, carriers } = attribute;
+  return {
+    policy,
+    order,
+    attribute,
+    position,
+    cost,
+    minutes,
+    realms: realms.length === 0 || realms.includes("*") ? undefined : realms,
+    methods: methods.length === 0 ? undefined : methods,
+    time,
+    carriers: carriers?.length ? carriers : undefined,
+    next,
+  };
+}
+
+const hopOf = (entry: Entry, toLength: number, fromLength: number): Hop => ({
+  policy: entry.policy,
+  order: entry.order,
+  attribute: entry.attribute,
+  position: entry.position,
+  cost: entry.cost,
+  toLength,
+  fromLength,
+  namesMethod: entry.methods !== undefined,
+  minutes: entry.minutes,
+});
+
 function patterns(texts: readonly string[]): AddressPattern[] {
   return texts.map(parsePattern).filter((pattern) => pattern !== undefined);
 }
@@ -98,11 +150,12 @@ function patterns(texts: readonly string[]): AddressPattern[] {
 function byPreference(a: Hop, b: Hop): number {
   return (
     Number(b.namesMethod) - Number(a.namesMethod) ||
-    a.attribute.cost - b.attribute.cost ||
+    a.cost - b.cost ||
     b.toLength - a.toLength ||
     b.fromLength - a.fromLength ||
     a.minutes - b.minutes ||
-    a.order - b.order
+    a.order - b.order ||
+    a.position - b.position
   );
 }
 
@@ -112,13 +165,10 @@ function withoutRepeats(hops: Hop[]): Hop[] {
   return hops.filter((hop) => !seen.has(hop.attribute) && seen.add(hop.attribute));
 }
 
-function unmet(policy: PolicyParams, request: RouteRequest): Condition | undefined {
-  const realms = policy["source-realm"];
-  if (realms.length > 0 && !realms.includes("*") && !realms.includes(request.sourceRealm)) return "source-realm";
-  if (policy.methods.length > 0 && !policy.methods.includes(request.method)) return "methods";
-  return policy.time === undefined || timeMatches(policy.time, request.at) ? undefined : "time";
-}
-
 /** A next hop that names carriers is for callers that ask for one of them; one that names none is for every caller. */
-const servesCarrier = ({ carriers }: PolicyAttribute, { carrier = "" }: RouteRequest): boolean =>
-  carriers === undefined || carriers.length === 0 || carriers.includes(carrier);
+function unmet({ realms, methods, time, carriers }: Entry, request: RouteRequest): Condition | undefined {
+  if (realms && !realms.includes(request.sourceRealm)) return "source-realm";
+  if (methods && !methods.includes(request.method)) return "methods";
+  if (carriers && !carriers.includes(request.carrier ?? "")) return "carriers";
+  return time === undefined || timeMatches(time, request.at) ? undefined : "time";
+}

@@ -98,6 +98,8 @@ export class RoutePlan implements Search {
   #visited: Set<string> | undefined;
   #at = 0;
   #attempts = 0;
+  /** What the attempt last selected goes to. */
+  #last: Target | undefined;
   /** Nested groups that the attempt last selected came from, outermost first. */
   #path: Group[] = [];
   #failover: FailoverParams;
@@ -110,9 +112,15 @@ export class RoutePlan implements Search {
     this.#failover = parts.system;
   }
 
-  /** How the attempt last selected fails over: the system's parameters, what its groups set, the innermost last, and its agent. */
+  /** How the attempt last selected fails over: the system's parameters with what its groups set, the innermost last. */
   get failover(): FailoverParams {
     return this.#failover;
+  }
+
+  /** What a 3xx of the attempt last selected does: its agent's word, else that of its groups and of the system. */
+  get redirectAction(): FailoverParams["redirect-action"] {
+    const action = this.#last && "hostname" in this.#last ? this.#last.params["redirect-action"] : "inherit";
+    return action === "inherit" ? this.#failover["redirect-action"] : action;
   }
 
   /** Attempts selected so far. */
@@ -194,7 +202,7 @@ export class RoutePlan implements Search {
       const agent = this.#parts.agentAt(redirect.host, redirect.port);
       this.#following = true;
       if (!agent) {
-        this.#attempts++;
+        this.#attempt({ address: redirect.uri });
         return { kind: "address", address: redirect.uri, redirect };
       }
       const selection = this.#take(agent, undefined, redirect);
@@ -269,6 +277,7 @@ export class RoutePlan implements Search {
 
   #attempt(target: Target, group?: Group): void {
     this.#tried.add(target);
+    this.#last = target;
     this.#attempts++;
     // A Contact is followed as the agent that named it says.
     if (this.#following) return;
@@ -277,15 +286,11 @@ export class RoutePlan implements Search {
       this.#enter(group);
       for (const nested of this.#path) this.#enter(nested);
     }
-    const action = "hostname" in target ? target.params["redirect-action"] : "inherit";
-    if (action !== "inherit" && action !== this.#failover["redirect-action"]) {
-      this.#failover = { ...this.#failover, "redirect-action": action };
-    }
   }
 
   #enter(group: Group): void {
     this.#failover = group.failoverOver(this.#failover);
-    if (!group.params.failover["max-attempts"]) return;
+    if (group.maxAttempts === undefined) return;
     this.#attemptsWithin ??= new Map();
     this.#attemptsWithin.set(group, (this.#attemptsWithin.get(group) ?? 0) + 1);
   }
@@ -333,9 +338,9 @@ export class RoutePlan implements Search {
   }
 
   #isOver(group: Group, status: number | undefined): boolean {
-    const { "sag-recursion": recursion, "stop-sag-recurse": stop, failover } = group.params;
+    const { "sag-recursion": recursion, "stop-sag-recurse": stop } = group.params;
     if (recursion === "disabled" || (status !== undefined && matchesCode(stop, status))) return true;
-    return (this.#attemptsWithin?.get(group) ?? 0) >= (failover["max-attempts"] || Number.POSITIVE_INFINITY);
+    return (this.#attemptsWithin?.get(group) ?? 0) >= (group.maxAttempts ?? Number.POSITIVE_INFINITY);
   }
 
   #leaveGroup(group: Group): void {

@@ -25,10 +25,9 @@ export const choosers: Record<Strategy, Chooser> = {
 
   "round-robin": (members, eligible, memory) => leastFirst(members, eligible, memory),
 
-  "least-busy": (members, eligible, memory) => leastFirst(members, eligible, memory, compareLoad),
+  "least-busy": (members, eligible, memory) => leastFirst(members, eligible, memory, loadOf),
 
-  "low-sus-rate": (members, eligible, memory) =>
-    leastFirst(members, eligible, memory, (a, b) => sustainedRate(a) - sustainedRate(b)),
+  "low-sus-rate": (members, eligible, memory) => leastFirst(members, eligible, memory, sustainedRate),
 
   /** Smooth weighted rotation: each round every eligible member earns its share of a call, the richest pays one call. */
   "prop-dist": (members, eligible, { credit }) => {
@@ -51,48 +50,45 @@ export const choosers: Record<Strategy, Chooser> = {
   },
 };
 
-/** The least by `compare`, or any without it; equals take turns, starting after the last one chosen. */
+/** The least by `measure`, or any without it; equals take turns, starting after the last one chosen. */
 function leastFirst(
   members: readonly Member[],
   eligible: (member: Member) => boolean,
   memory: Memory,
-  compare?: (a: Member, b: Member) => number,
+  measure?: (member: Member) => number,
 ): Member | undefined {
   let best: Member | undefined;
+  let least = Number.POSITIVE_INFINITY;
   let bestAt = -1;
   for (let step = 1; step <= members.length; step++) {
     const at = (memory.last + step) % members.length;
     const member = members[at];
     if (!member || !eligible(member)) continue;
-    if (best === undefined || (compare && compare(member, best) < 0)) {
-      best = member;
-      bestAt = at;
-    }
-    if (!compare) break;
+    const measured = measure ? measure(member) : 0;
+    if (best !== undefined && measured >= least) continue;
+    best = member;
+    least = measured;
+    bestAt = at;
+    if (!measure) break;
   }
   if (best !== undefined) memory.last = bestAt;
   return best;
 }
 
 /**
- * Share of the limit in use; without a limit 0 while idle. Two members without a limit compare by their count, and one
- * without beats one with only when idle or when the other is as busy as can be.
+ * Share of the limit in use. How full a member without a limit is cannot be told: idle it is empty, busy it ranks below
+ * every one with room, and among its like by its count.
  */
-function compareLoad(a: Member, b: Member): number {
-  const limitA = limitOf(a);
-  const limitB = limitOf(b);
-  const activeA = activeOf(a);
-  const activeB = activeOf(b);
-  if (limitA === 0 && limitB === 0) return activeA - activeB;
-  return load(activeA, limitA) - load(activeB, limitB);
+function loadOf(member: Member): number {
+  const limit = limitOf(member);
+  const active = activeOf(member);
+  if (limit > 0) return active / limit;
+  return active === 0 ? 0 : 1 + active;
 }
-
-/** A busy member without a limit ranks below every one with room: how full it is cannot be told. */
-const load = (active: number, limit: number): number => (limit > 0 ? active / limit : active === 0 ? 0 : 1);
 
 /** max-outbound-sessions, else max-sessions; 0 = no limit. A group's is the sum, 0 when any of its agents has none. */
 function limitOf(member: Member): number {
-  if (!isNest(member)) return member.params["max-outbound-sessions"] || member.params["max-sessions"];
+  if (!isNest(member)) return member.capacity;
   const limits = working(member).map(limitOf);
   return limits.includes(0) ? 0 : total(limits);
 }

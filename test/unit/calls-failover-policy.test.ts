@@ -19,7 +19,7 @@ function route(params: Partial<FailoverParams> = {}) {
     return status === undefined || matchesCode(failover["recurse-codes"], status);
   };
   const redirected = (contacts: readonly Redirect[]): Redirection => (contacts.length > 0 ? "followed" : "none");
-  return { failover, failed, told, following: false, redirected };
+  return { failover, failed, told, following: false, redirected, redirectAction: failover["redirect-action"] };
 }
 
 const codes = (...texts: string[]) => texts.map((text) => parseCodeRange(text)).filter((range) => range !== undefined);
