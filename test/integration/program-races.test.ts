@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
+import { onDrachtio } from "../support/external-engine.ts";
 import type { Endpoint } from "../support/loopback.ts";
 import { RawUa } from "../support/raw-ua.ts";
 import { byeAfter, RawCall, responseTo, type SipText } from "../support/sip-text.ts";
@@ -120,14 +121,16 @@ describe("calls whose sides act at any moment", () => {
 
   it("end at both sides, with one final each, and leave every count at zero", async () => {
     const total = 400;
+    // These sides say nothing twice, and on a busy machine the buffer of drachtio-server's socket overflows.
+    const everyMs = onDrachtio ? 25 : 5;
     for (let begun = 0; begun < total; begun++) {
       const call = new RawCall(callerUa.local, weir.listen, "100");
       calls.set(call.callId, call);
-      later(begun * 5, () => callerUa.send(call.invite(), weir.listen));
-      if (roll(2) === 0) later(begun * 5 + roll(40), () => callerUa.send(call.cancel(), weir.listen));
+      later(begun * everyMs, () => callerUa.send(call.invite(), weir.listen));
+      if (roll(2) === 0) later(begun * everyMs + roll(40), () => callerUa.send(call.cancel(), weir.listen));
     }
     await eventually(`finals of all calls (seed ${seed})`, () => finals.size === total, {
-      patienceMs: 20_000,
+      patienceMs: 25_000,
       found: () => finals.size,
     });
     await weir.idle();
