@@ -94,6 +94,8 @@ export class RoutePlan implements Search {
   /** Contacts to follow before anything else, and whether the attempt last selected followed one. */
   #redirects: Redirect[] = [];
   #following = false;
+  /** Contacts that were to be followed so far. */
+  #contacts = 0;
   /** Where Contacts have led or would lead back to. */
   #visited: Set<string> | undefined;
   #at = 0;
@@ -168,7 +170,9 @@ export class RoutePlan implements Search {
     const fresh = contacts.filter((contact) => {
       const agent = this.#parts.agentAt(contact.host, contact.port);
       const place = agent ? placeOf(contact.user, agent) : contact.uri;
-      return visited.size <= maxRedirects + this.#tried.size && !visited.has(place) && visited.add(place);
+      if (visited.has(place) || this.#contacts >= maxRedirects) return false;
+      this.#contacts++;
+      return visited.add(place);
     });
     if (fresh.length === 0) return "loop";
     if (!this.#following) this.#leaveGroups(undefined);
