@@ -16,6 +16,7 @@ export interface BenchOptions {
   readonly failover?: Partial<FailoverParams>;
   readonly realm?: Partial<CallManagerConfig["realms"][number]>;
   readonly responses?: CallManagerConfig["local-response-map"];
+  readonly rules?: Pick<CallManagerConfig, "header-rules">;
   /** No policy at all. */
   readonly noRoute?: boolean;
   /** One next hop that is no agent, instead of the agents. */
@@ -77,6 +78,7 @@ export class CallBench {
         realms: [{ identifier: "default", listen: [], allow: "any", ...options.realm }],
         "retry-after": { min: 2, max: 6 },
         ...(options.responses && { "local-response-map": options.responses }),
+        ...options.rules,
       },
       { signalling: this.signalling, agents: this.agents, router, clock: this.clock, random, log },
     );
