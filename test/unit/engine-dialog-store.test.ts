@@ -4,8 +4,8 @@ import { type Dialog, dialogId } from "../../src/engine/dialog/dialog.ts";
 import { DialogStore } from "../../src/engine/dialog/dialog-store.ts";
 import { incoming, responseFor } from "./engine-transaction-support.ts";
 
-function dialog(role: Dialog["role"], callId: string, localTag: string, remoteTag: string): Dialog {
-  return {
+function dialog(role: Dialog["role"], callId: string, localTag: string, remoteTag: string) {
+  const data: Dialog = {
     id: dialogId(callId, role === "uac" ? localTag : remoteTag),
     role,
     callId,
@@ -21,26 +21,27 @@ function dialog(role: Dialog["role"], callId: string, localTag: string, remoteTa
     routeSet: [],
     secure: false,
   };
+  return { data };
 }
 
 describe("the store of dialogs", () => {
   it.each(["uac", "uas"] as const)("finds a %s dialog by id and by tags, until it is deleted", (role) => {
-    const store = new DialogStore();
+    const store = new DialogStore<ReturnType<typeof dialog>>();
     const kept = dialog(role, "x", "us", "them");
     expect(store.add(kept)).toBe(true);
-    expect(store.get(kept.id)).toBe(kept);
+    expect(store.get(kept.data.id)).toBe(kept);
     expect(store.find("x", "us", "them")).toBe(kept);
     expect(store.find("x", "them", "us")).toBeUndefined();
     expect(store.find("y", "us", "them")).toBeUndefined();
     expect(store.find("x", "us", "other")).toBeUndefined();
     store.delete(kept);
-    expect(store.get(kept.id)).toBeUndefined();
+    expect(store.get(kept.data.id)).toBeUndefined();
     expect(store.find("x", "us", "them")).toBeUndefined();
     expect(store.size).toBe(0);
   });
 
   it("finds the dialog of the peer's request by its To tag and of the peer's response by its From tag", () => {
-    const store = new DialogStore();
+    const store = new DialogStore<ReturnType<typeof dialog>>();
     const uas = dialog("uas", "in@127.0.0.2", "us", "c");
     const uac = dialog("uac", "out@127.0.0.1", "a", "b");
     store.add(uas);
@@ -51,27 +52,27 @@ describe("the store of dialogs", () => {
   });
 
   it("keeps forks of one INVITE apart: the first has the plain id", () => {
-    const store = new DialogStore();
+    const store = new DialogStore<ReturnType<typeof dialog>>();
     const first = dialog("uac", "x", "us", "fork-1");
     const second = dialog("uac", "x", "us", "fork-2");
     store.add(first);
     store.add(second);
-    expect([first.id, second.id]).toEqual(["x;from-tag=us", "x;from-tag=us;to-tag=fork-2"]);
+    expect([first.data.id, second.data.id]).toEqual(["x;from-tag=us", "x;from-tag=us;to-tag=fork-2"]);
     store.delete(first);
     expect(store.find("x", "us", "fork-1")).toBeUndefined();
     expect(store.find("x", "us", "fork-2")).toBe(second);
-    expect(store.get(second.id)).toBe(second);
+    expect(store.get(second.data.id)).toBe(second);
   });
 
   it("refuses the same dialog a second time", () => {
-    const store = new DialogStore();
+    const store = new DialogStore<ReturnType<typeof dialog>>();
     store.add(dialog("uas", "x", "us", "them"));
     expect(store.add(dialog("uas", "x", "us", "them"))).toBe(false);
     expect(store.size).toBe(1);
   });
 
   it("leaves a dialog alone when another of the same id is deleted", () => {
-    const store = new DialogStore();
+    const store = new DialogStore<ReturnType<typeof dialog>>();
     const kept = dialog("uas", "x", "us", "them");
     store.add(kept);
     store.delete(dialog("uas", "x", "us", "them"));
@@ -89,8 +90,8 @@ describe("the store of dialogs", () => {
     });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-        const store = new DialogStore();
-        const model = new Map<string, Dialog>();
+        const store = new DialogStore<ReturnType<typeof dialog>>();
+        const model = new Map<string, ReturnType<typeof dialog>>();
         for (const { role, callId, localTag, remoteTag, remove } of steps) {
           const key = `${callId} ${localTag} ${remoteTag}`;
           const known = model.get(key);
@@ -104,8 +105,8 @@ describe("the store of dialogs", () => {
           }
           expect(store.size).toBe(model.size);
           for (const each of model.values()) {
-            expect(store.find(each.callId, each.localTag, each.remoteTag)).toBe(each);
-            expect(store.get(each.id)).toBe(each);
+            expect(store.find(each.data.callId, each.data.localTag, each.data.remoteTag)).toBe(each);
+            expect(store.get(each.data.id)).toBe(each);
           }
         }
       }),

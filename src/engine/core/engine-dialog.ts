@@ -47,8 +47,7 @@ export class EngineDialogs {
   readonly answers: UnacknowledgedAnswers;
   readonly #clock: Clock;
   readonly #timers: TimerValues;
-  readonly #store = new DialogStore();
-  readonly #byData = new Map<Dialog, EngineDialog>();
+  readonly #store = new DialogStore<EngineDialog>();
 
   constructor(clock: Clock, timers: TimerValues) {
     this.#clock = clock;
@@ -57,35 +56,33 @@ export class EngineDialogs {
   }
 
   get size(): number {
-    return this.#byData.size;
+    return this.#store.size;
   }
 
   [Symbol.iterator](): Iterator<EngineDialog> {
-    return this.#byData.values();
+    return this.#store[Symbol.iterator]();
   }
 
   /** Keeps a new dialog; undefined when the same tags are in use already. */
   add(data: Dialog, owner: AppSession, subscription = false): EngineDialog | undefined {
-    if (!this.#store.add(data)) return undefined;
     const dialog = new EngineDialog(data, owner, subscription);
-    this.#byData.set(data, dialog);
-    return dialog;
+    return this.#store.add(dialog) ? dialog : undefined;
   }
 
   get(id: string): EngineDialog | undefined {
-    return this.#of(this.#store.get(id));
+    return this.#store.get(id);
   }
 
   ofRequest(request: SipMessage): EngineDialog | undefined {
-    return this.#of(this.#store.ofRequest(request));
+    return this.#store.ofRequest(request);
   }
 
   ofResponse(response: SipMessage): EngineDialog | undefined {
-    return this.#of(this.#store.ofResponse(response));
+    return this.#store.ofResponse(response);
   }
 
   has(dialog: EngineDialog): boolean {
-    return this.#byData.has(dialog.data);
+    return this.#store.has(dialog);
   }
 
   /**
@@ -102,12 +99,7 @@ export class EngineDialogs {
   delete(dialog: EngineDialog): void {
     dialog.expiry?.cancel();
     this.answers.forget(dialog.id);
-    this.#store.delete(dialog.data);
-    this.#byData.delete(dialog.data);
-  }
-
-  #of(data: Dialog | undefined): EngineDialog | undefined {
-    return data && this.#byData.get(data);
+    this.#store.delete(dialog);
   }
 }
 

@@ -55,7 +55,8 @@ export class IncomingRequest {
 /** The requests that wait for an answer, by the id applications know and by transaction. */
 export class IncomingRequests {
   readonly #byId = new Map<string, IncomingRequest>();
-  readonly #byServer = new Map<ServerTransaction, IncomingRequest>();
+  /** Only what can be cancelled is looked for by its transaction. */
+  readonly #invites = new Map<ServerTransaction, IncomingRequest>();
 
   get size(): number {
     return this.#byId.size;
@@ -67,20 +68,21 @@ export class IncomingRequests {
 
   add(incoming: IncomingRequest): void {
     this.#byId.set(incoming.id, incoming);
-    this.#byServer.set(incoming.server, incoming);
+    if (incoming.method === "INVITE") this.#invites.set(incoming.server, incoming);
   }
 
   get(id: string): IncomingRequest | undefined {
     return this.#byId.get(id);
   }
 
+  /** The INVITE of this transaction. */
   of(server: ServerTransaction): IncomingRequest | undefined {
-    return this.#byServer.get(server);
+    return this.#invites.get(server);
   }
 
   delete(incoming: IncomingRequest): void {
     incoming.end();
     this.#byId.delete(incoming.id);
-    this.#byServer.delete(incoming.server);
+    this.#invites.delete(incoming.server);
   }
 }

@@ -101,7 +101,8 @@ export abstract class OutgoingInvite extends OutgoingRequest {
 export class NewInvite extends OutgoingInvite {
   readonly #requestUri: string;
   readonly #callId: string;
-  readonly #early = new Map<string, EngineDialog>();
+  /** The early dialogs of its forks; rarely more than one. */
+  #early: EngineDialog[] = [];
 
   constructor(core: CoreContext, owner: AppSession, dialogId: string, requestUri: string, callId: string) {
     super(core, owner, "INVITE", dialogId);
@@ -111,21 +112,21 @@ export class NewInvite extends OutgoingInvite {
 
   protected progress(response: SipMessage): boolean {
     if (response.toTag === "" || this.over) return true;
-    const known = this.#early.get(response.toTag);
-    if (known === undefined && this.#early.size >= maxForks) return true;
+    const known = this.#earlyOf(response);
+    if (known === undefined && this.#early.length >= maxForks) return true;
     const dialog = known ?? this.#add(response);
     if (dialog === undefined) return true;
     // A later provisional may be the first one with a Contact.
     if (known !== undefined) refreshEarlyTarget(known.data, response, this.#requestUri);
-    this.#early.set(response.toTag, dialog);
+    else this.#early.push(dialog);
     dialog.outgoingInvite = this;
     this.dialogId = dialog.id;
     return true;
   }
 
   protected answered(response: SipMessage): EngineDialog | undefined {
-    const early = this.#early.get(response.toTag);
-    this.#early.delete(response.toTag);
+    const early = this.#earlyOf(response);
+    this.#early = this.#early.filter((dialog) => dialog !== early);
     this.#dropEarly();
     if (early === undefined || !this.core.dialogs.has(early)) return this.#add(response);
     confirm(early.data, response);
@@ -145,9 +146,13 @@ export class NewInvite extends OutgoingInvite {
     return this.core.dialogs.add(uacDialog(response, this.#requestUri), this.owner);
   }
 
+  #earlyOf({ toTag }: SipMessage): EngineDialog | undefined {
+    return this.#early.find(({ data }) => data.remoteTag === toTag);
+  }
+
   #dropEarly(): void {
-    for (const dialog of this.#early.values()) this.core.dialogs.delete(dialog);
-    this.#early.clear();
+    for (const dialog of this.#early) this.core.dialogs.delete(dialog);
+    this.#early = [];
   }
 }
 

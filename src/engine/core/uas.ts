@@ -235,10 +235,12 @@ function unfit(message: SipMessage, incoming: IncomingRequest): string {
   const { status } = message;
   if (status <= 100 || status > 699) return `status ${status} cannot be sent`;
   if (lacksContentType(message)) return "missing content-type";
-  const offered = incoming.request.headerValues("supported").concat(incoming.request.headerValues("require"));
-  if (isReliable(message, incoming) && !offered.includes("100rel")) return "Remote endpoint does not support 100rel";
-  return "";
+  if (!isReliable(message, incoming) || offersReliable(incoming.request)) return "";
+  return "Remote endpoint does not support 100rel";
 }
+
+const offersReliable = (request: SipMessage): boolean =>
+  request.headerValues("supported").includes("100rel") || request.headerValues("require").includes("100rel");
 
 function isReliable(message: SipMessage, incoming: IncomingRequest): boolean {
   return message.status < 200 && incoming.method === "INVITE" && message.headerValues("require").includes("100rel");
