@@ -74,7 +74,9 @@ export class Weir {
       calls: () => this.calls.list(),
       explain: (query: ExplainQuery) => {
         const now = clock.date();
-        const request = readExplainQuery(query, { realms: config.realms.map(({ identifier }) => identifier), now });
+        const realms = config.realms.map(({ identifier }) => identifier);
+        const knows = (agent: string) => this.agents.get(agent) !== undefined;
+        const request = readExplainQuery(query, { realms, now, knows });
         return "error" in request ? request : router.explain(request, now - clock.now());
       },
       missing: () => this.#missing(),

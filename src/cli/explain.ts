@@ -9,9 +9,10 @@ export interface ExplainOptions extends AdminOptions {
   readonly realm?: string;
   readonly at?: string;
   readonly method?: string;
+  readonly agent?: string;
 }
 
-const asked = ["to", "from", "realm", "at", "method"] as const;
+const asked = ["to", "from", "realm", "at", "method", "agent"] as const;
 
 /** `weir explain`: where a call would go in the running Weir, and why. The text to print. */
 export async function explain(options: ExplainOptions): Promise<string> {
@@ -49,8 +50,14 @@ export function explanationText(explanation: Explanation): string {
     ),
     section(
       "candidates, each after the one before it has failed",
-      ["", "NEXT HOP", "GROUP"],
-      [...candidates.map((candidate, at) => [String(at + 1), nameOf(candidate), candidate.group ?? ""])],
+      ["", "NEXT HOP", "GROUP", "CALLED", "CALLING"],
+      candidates.map((candidate, at) => [
+        String(at + 1),
+        nameOf(candidate),
+        candidate.group ?? "",
+        candidate.called ?? request.to,
+        candidate.calling ?? request.from,
+      ]),
     ),
     `then ${exhausted}`,
   ]

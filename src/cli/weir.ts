@@ -68,6 +68,7 @@ program
   .option("-r, --realm <identifier>", "the realm it enters through (default: the first)")
   .option("--at <date>", "when, such as 2026-03-01T08:00 (default: now); agents are taken as they are now")
   .option("-m, --method <method>", "the method (default: INVITE)")
+  .option("--agent <hostname>", "the session agent that the call is from")
   .option(...configOption)
   .option(...adminOption)
   .action(async (options: ExplainOptions) => {

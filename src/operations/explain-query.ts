@@ -8,6 +8,8 @@ export interface ExplainDefaults {
   /** Identifiers; the first is where a request enters that does not say where. */
   readonly realms: readonly string[];
   readonly now: Ms;
+  /** Whether there is a session agent of this name. */
+  knows(agent: string): boolean;
 }
 
 /** A query that cannot be answered, and why. */
@@ -15,10 +17,13 @@ export interface BadQuery {
   readonly error: string;
 }
 
-const keys = ["to", "from", "realm", "at", "method"];
+const keys = ["to", "from", "realm", "at", "method", "agent"];
 
 /** The request that a query asks about. `to` and `from`: a number, a user, `user@host`, or a SIP or tel URI. */
-export function readExplainQuery(query: ExplainQuery, { realms, now }: ExplainDefaults): RouteRequest | BadQuery {
+export function readExplainQuery(
+  query: ExplainQuery,
+  { realms, now, knows }: ExplainDefaults,
+): RouteRequest | BadQuery {
   for (const [key, value] of Object.entries(query)) {
     if (!keys.includes(key)) return { error: `unknown parameter ${key}, expected ${keys.join(", ")}` };
     if (typeof value !== "string") return { error: `${key} was given more than once` };
@@ -32,6 +37,9 @@ export function readExplainQuery(query: ExplainQuery, { realms, now }: ExplainDe
   if (to.user === "" && to.host === "") return { error: "to is missing, expected a number or an address" };
   if (!realms.includes(realm)) return { error: `there is no realm ${realm}, expected ${realms.join(", ")}` };
   if (Number.isNaN(at)) return { error: `found "${text("at", "")}" as at, expected a date such as 2026-03-01T08:00` };
+  if (query.agent !== undefined && !knows(text("agent", ""))) {
+    return { error: `there is no session agent ${text("agent", "")}` };
+  }
   if (!/^[A-Z]+$/.test(method)) return { error: `found "${method}" as method, expected one such as INVITE` };
   return {
     method,
@@ -41,6 +49,8 @@ export function readExplainQuery(query: ExplainQuery, { realms, now }: ExplainDe
     toHost: to.host,
     sourceRealm: realm,
     at,
+    carrier: /;\s*cic=([^;@>\s]+)/i.exec(text("to", ""))?.[1] ?? "",
+    ...(query.agent !== undefined && { source: text("agent", "") }),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { AgentManager } from "../agents/agent-manager.ts";
 import type { SessionAgent } from "../agents/session-agent.ts";
 import type { Ms } from "../clock.ts";
+import { normalCarrier } from "./address.ts";
 import { type Explanation, explained, looksOnly } from "./explanation.ts";
 import { Group } from "./group.ts";
 import type { FailoverParams, GroupParams, PolicyParams } from "./params.ts";
@@ -51,8 +52,9 @@ export class Router {
    * moved. Agents are taken as they are now, policies as they are at `request.at`. `wallMinusMonotonic`: what turns
    * moments into dates.
    */
-  explain(request: RouteRequest, wallMinusMonotonic: Ms): Explanation {
+  explain(asked: RouteRequest, wallMinusMonotonic: Ms): Explanation {
     const unfit: Unfit[] = [];
+    const request = { ...asked, carrier: normalCarrier(asked.carrier ?? "") };
     const plan = this.#plan(request, this.#partsWith(looksOnly()), (policy) => unfit.push(policy));
     return explained(plan, unfit, wallMinusMonotonic);
   }

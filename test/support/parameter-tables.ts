@@ -1,11 +1,13 @@
 import { agentParams, rateConstraintParams } from "../../src/agents/params.ts";
 import { type LocalResponse, localResponses } from "../../src/calls/local-responses.ts";
+import { headerRuleParams } from "../../src/config/header-rules.ts";
 import { localResponseNames, localResponseParams } from "../../src/config/local-responses.ts";
 import { policyAttributeParams } from "../../src/config/policies.ts";
 import { expectation, type SystemParam, type SystemParams } from "../../src/config/read-param.ts";
 import { realmParams } from "../../src/config/realms.ts";
 import { environmentName, sectionNames, systemParams } from "../../src/config/system-params.ts";
 import { failoverParams, groupParams } from "../../src/routing/params.ts";
+import { numberRuleParams } from "../../src/routing/translation-params.ts";
 
 const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll(/\s+/g, " ");
 
@@ -73,6 +75,8 @@ export const parameterTables: Readonly<Record<string, () => string>> = {
       Object.entries(localResponseParams).map(([name, param]) => [`\`${name}\``, values(param), param.doc]),
     ),
   "policy-attributes": () => plain(policyAttributeParams),
+  "translation-rules": () => plain(numberRuleParams),
+  "header-rules": () => plain(headerRuleParams),
 };
 
 /** The page with every table as the parameters are now. */

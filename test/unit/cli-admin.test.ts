@@ -67,7 +67,11 @@ beforeAll(async () => {
     calls: () => list,
     missing: () => [],
     explain: (query: ExplainQuery) => {
-      const request = readExplainQuery(query, { realms: ["default"], now: clock.date() });
+      const request = readExplainQuery(query, {
+        realms: ["default"],
+        now: clock.date(),
+        knows: (agent) => manager.get(agent) !== undefined,
+      });
       return "error" in request ? request : router.explain(request, clock.date() - clock.now());
     },
   };
@@ -134,7 +138,7 @@ describe("weir explain", () => {
     expect(text).toMatch(/^local-policies\[0\] +SAG:carriers +to-address \*, from-address \*, .*cost 0$/m);
     expect(text).toMatch(/^local-policies\[1\] +methods$/m);
     expect(text).toMatch(/^carrier-a +C: max-outbound-sessions 2\/2$/m);
-    expect(text).toMatch(/^1 +carrier-b +carriers$/m);
+    expect(text).toMatch(/^1 +carrier-b +carriers +4420 +33$/m);
     expect(text).toMatch(/^then next-hop-sa-exc-constraints$/m);
   });
 
@@ -149,6 +153,7 @@ describe("weir explain", () => {
       message: "there is no realm core, expected default",
       exitCode: 1,
     });
+    await expect(explain({ admin: url, to: "44", agent: "nobody" })).rejects.toMatchObject({ exitCode: 1 });
     await expect(explain({ admin: url, to: "44", at: "noon" })).rejects.toMatchObject({ exitCode: 1 });
     await expect(explain({ admin: url, to: "44", method: "IN VITE" })).rejects.toMatchObject({ exitCode: 1 });
   });
