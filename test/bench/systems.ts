@@ -45,13 +45,13 @@ export async function startWeir(
   options: { readonly carrierPort: number; readonly callerPort: number; readonly engineThread: boolean },
   folder: string,
 ): Promise<System> {
-  const port = await freePort(loopback);
-  const adminPort = await freePort(loopback);
-  const config = join(folder, "weir.yaml");
-  writeFileSync(
-    config,
-    `signalling: { engine: embedded, thread: ${options.engineThread ? "worker" : "same"}, listen: ["udp://127.0.0.1:${port}"] }
-admin: { listen: "127.0.0.1:${adminPort}" }
+  return launchWeir(
+    options.engineThread ? "weir, engine in a thread" : "weir",
+    (
+      listen,
+      admin,
+    ) => `signalling: { engine: embedded, thread: ${options.engineThread ? "worker" : "same"}, listen: ["${listen}"] }
+admin: { listen: "${admin}" }
 logging: { level: warn }
 drain: { timeout: 2 }
 session-agents:
@@ -64,7 +64,26 @@ session-agent-groups:
 local-policies:
   - { from-address: ["*"], to-address: ["*"], source-realm: ["*"], policy-attributes: [{ next-hop: "SAG:carriers", cost: 0 }] }
 `,
+    folder,
   );
+}
+
+/** A system with an admin API. */
+export interface WeirSystem extends System {
+  /** Base URL of its admin API. */
+  readonly admin: string;
+}
+
+/** The built program with a configuration that is told where to listen: for SIP over UDP, and for its admin API. */
+export async function launchWeir(
+  name: string,
+  configuration: (listen: string, admin: string) => string,
+  folder: string,
+): Promise<WeirSystem> {
+  const port = await freePort(loopback);
+  const adminPort = await freePort(loopback);
+  const config = join(folder, "weir.yaml");
+  writeFileSync(config, configuration(`udp://127.0.0.1:${port}`, `127.0.0.1:${adminPort}`));
   const child = launch(
     process.execPath,
     ["--expose-gc", "--import", file("heap-probe.mjs"), file("../../dist/cli/weir.js"), "start", "--config", config],
@@ -72,14 +91,16 @@ local-policies:
   );
   const admin = `http://127.0.0.1:${adminPort}`;
   try {
-    await eventually("weir ready", async () => (await fetch(`${admin}/readyz`).catch(() => undefined))?.ok);
+    const ready = async () => (await fetch(`${admin}/readyz`).catch(() => undefined))?.ok;
+    await eventually("weir ready", ready, { patienceMs: 60_000 });
   } catch (error) {
     await endChild(child);
     throw error;
   }
   return {
-    name: options.engineThread ? "weir, engine in a thread" : "weir",
+    name,
     port,
+    admin,
     ...costs(child),
     heapMb: async () => {
       child.send("heap");

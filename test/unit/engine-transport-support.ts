@@ -90,7 +90,7 @@ export async function station(
 }
 
 /** The flow, which a test knows to be possible. */
-export function flowTo(transports: Transports, target: Target, watch = false): Flow {
+export function flowTo(transports: Transports, target: Target, watch?: "always" | "if-room"): Flow {
   const flow = transports.flowTo(target, { watch });
   if (flow === undefined) throw new Error("no flow");
   return flow;

@@ -87,7 +87,7 @@ describe("a UDP listener", () => {
   it("listens on IPv6 beside IPv4 and picks the listener of the target's family", async () => {
     const here = await station([udp, { protocol: "udp", address: "::1", port: 0 }]);
     const there = await peer("::1");
-    const flow = flowTo(here.transports, target(there.port, "0:0:0:0:0:0:0:1"), true);
+    const flow = flowTo(here.transports, target(there.port, "0:0:0:0:0:0:0:1"), "always");
     expect(flow).toMatchObject({ localAddress: "::1", remoteAddress: "::1", localPort: here.at(1).port });
     flow.send(options("six"));
     await eventually("the datagram", () => there.received.length > 0);
@@ -148,7 +148,7 @@ describe("a watched UDP flow", () => {
     const there = await peer();
     const froms: number[] = [];
     there.socket.on("message", (_, from) => froms.push(from.port));
-    flowTo(here.transports, target(there.port), true).send(options("out"));
+    flowTo(here.transports, target(there.port), "always").send(options("out"));
     await eventually("the datagram", () => froms.length > 0);
     expect(froms).toEqual([here.at(0).port]);
     there.socket.send(options("in"), here.at(0).port, "127.0.0.1");
@@ -161,7 +161,7 @@ describe("a watched UDP flow", () => {
 
   it("reports a closed port, to those who still listen, in a turn", async () => {
     const here = await station([udp]);
-    const flow = flowTo(here.transports, target(await deadPort()), true);
+    const flow = flowTo(here.transports, target(await deadPort()), "always");
     const errors: Error[] = [];
     const unwanted: Error[] = [];
     flow.onFailure((error) => errors.push(error));
@@ -176,7 +176,7 @@ describe("a watched UDP flow", () => {
   it("works for a peer that comes up later", async () => {
     const here = await station([udp]);
     const port = await deadPort();
-    const flow = flowTo(here.transports, target(port), true);
+    const flow = flowTo(here.transports, target(port), "always");
     flow.send(options("nobody"));
     await eventually("the failure", () => here.transports.counters.failures > 0);
     const there = await peer("127.0.0.1", port);
@@ -187,19 +187,29 @@ describe("a watched UDP flow", () => {
   it("is one socket a peer, and the one used longest ago gives way at the cap", async () => {
     const here = await station([udp], { limits: { watchedPeers: 2 } });
     const [a, b, c] = [await peer(), await peer(), await peer()];
-    const first = flowTo(here.transports, target(a.port), true);
-    flowTo(here.transports, target(b.port), true);
-    expect(flowTo(here.transports, target(a.port), true)).toBe(first);
-    flowTo(here.transports, target(c.port), true);
+    const first = flowTo(here.transports, target(a.port), "always");
+    flowTo(here.transports, target(b.port), "always");
+    expect(flowTo(here.transports, target(a.port), "always")).toBe(first);
+    flowTo(here.transports, target(c.port), "always");
     expect(here.transports.counters.watchedPeers).toBe(2);
-    expect(flowTo(here.transports, target(a.port), true), "a was used later than b").toBe(first);
+    expect(flowTo(here.transports, target(a.port), "always"), "a was used later than b").toBe(first);
+  });
+
+  it("is not had at the cap by what asks for it only if there is room", async () => {
+    const here = await station([udp], { limits: { watchedPeers: 1 } });
+    const [a, b] = [await peer(), await peer()];
+    const first = flowTo(here.transports, target(a.port), "if-room");
+    flowTo(here.transports, target(b.port), "if-room").send(options("out"));
+    await eventually("the datagram", () => b.received.length > 0);
+    expect(flowTo(here.transports, target(a.port), "if-room")).toBe(first);
+    expect(here.transports.counters.watchedPeers).toBe(1);
   });
 
   it("that was given up still sends, by the listening socket", async () => {
     const here = await station([udp], { limits: { watchedPeers: 1 } });
     const [a, b] = [await peer(), await peer()];
-    const held = flowTo(here.transports, target(a.port), true);
-    flowTo(here.transports, target(b.port), true);
+    const held = flowTo(here.transports, target(a.port), "always");
+    flowTo(here.transports, target(b.port), "always");
     held.send(options("still"));
     await eventually("the datagram", () => a.received.length > 0);
   });

@@ -52,12 +52,14 @@ export class Uac {
       cseq: message.cseq < 0 ? firstCseq(this.#core.clock.date()) : message.cseq,
       fromTag: message.fromTag || newTag(),
     };
-    this.#core.way.find(app.nextHop || message.requestUri, true, (way) => {
+    const send = (way: Flow | NoWay): void => {
       if (!session.here) return;
       if (typeof way !== "string") this.#sendNew(app, session, begun, way);
       else if (way === "name") this.#nameFailed(app, session, begun);
       else this.#refuse(app, session, refusals[way](message));
-    });
+    };
+    const watch = message.method === "INVITE" ? "always" : "if-room";
+    this.#core.way.find(app.nextHop || message.requestUri, true, send, watch);
   }
 
   #sendNew(app: AppMessage, session: AppSession, begun: NewRequest, flow: Flow): void {

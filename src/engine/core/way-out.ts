@@ -1,11 +1,11 @@
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { parseUri, type SipUri } from "../message/uri.ts";
-import type { Flow, Protocol, Target } from "../transport/transport.ts";
+import type { Flow, Protocol, Target, Watch } from "../transport/transport.ts";
 
 /** What is needed of the transport layer to send. */
 export interface Ways {
-  flowTo(target: Target, options?: { watch?: boolean }): Flow | undefined;
+  flowTo(target: Target, options?: { watch?: Watch }): Flow | undefined;
   isLocal(host: string, port: number): boolean;
 }
 
@@ -36,9 +36,10 @@ export class WayOut {
 
   /**
    * Calls `then` once: at once for a numeric address, later when a name has to be resolved. `begins` a dialog or stands alone:
-   * then it must not lead back to the engine itself, as the path of a dialog rightly may.
+   * then it must not lead back to the engine itself, as the path of a dialog rightly may. Pings and the like take no peer's
+   * watch away from those that calls go to.
    */
-  find(uri: string, begins: boolean, then: (way: Flow | NoWay) => void): void {
+  find(uri: string, begins: boolean, then: (way: Flow | NoWay) => void, watch: Watch = "if-room"): void {
     const parsed = parseUri(uri);
     const hop = parsed && nextHopOf(parsed);
     if (hop === undefined) {
@@ -46,18 +47,18 @@ export class WayOut {
       return;
     }
     if (isIP(hop.host) !== 0) {
-      then(this.#flowTo(hop, hop.host, begins));
+      then(this.#flowTo(hop, hop.host, begins, watch));
       return;
     }
     this.#resolve(hop.host).then(
-      (address) => then(this.#flowTo(hop, address, begins)),
+      (address) => then(this.#flowTo(hop, address, begins, watch)),
       () => then("name"),
     );
   }
 
-  #flowTo({ protocol, port }: NextHop, address: string, begins: boolean): Flow | NoWay {
+  #flowTo({ protocol, port }: NextHop, address: string, begins: boolean, watch: Watch): Flow | NoWay {
     if (begins && this.#ways.isLocal(address, port)) return "itself";
-    return this.#ways.flowTo({ protocol, address, port }, { watch: true }) ?? "no-transport";
+    return this.#ways.flowTo({ protocol, address, port }, { watch }) ?? "no-transport";
   }
 }
 

@@ -2,7 +2,10 @@ import type { Ms } from "../../clock.ts";
 
 /** Caps that keep any peer from taking more than its part of this process. */
 export interface TransportLimits {
-  /** UDP peers watched for ICMP by a socket of their own; the one used longest ago gives way. */
+  /**
+   * UDP peers watched for ICMP by a socket of their own. All these sockets share one port, and the system looks through them
+   * at each bind and, before Linux 6.13, at each datagram: with many, both cost more than a lost call does.
+   */
   readonly watchedPeers: number;
   /** Stream connections, those to and those from peers. */
   readonly connections: number;
@@ -19,7 +22,7 @@ export interface TransportLimits {
 }
 
 export const defaultLimits: TransportLimits = {
-  watchedPeers: 4_096,
+  watchedPeers: 1_024,
   connections: 10_000,
   connectionsPerSource: 2_000,
   unreadBytes: 1_048_576,

@@ -14,6 +14,12 @@ export interface Target {
   readonly port: number;
 }
 
+/**
+ * Whether ICMP errors are to be reported of a UDP peer, at the price of a socket for each: always, for which the peer used
+ * longest ago gives way, or only while there is room.
+ */
+export type Watch = "always" | "if-room";
+
 /** A path to one peer. */
 export interface Flow {
   readonly protocol: Protocol;

@@ -7,7 +7,7 @@ import { defaultLimits, type TransportLimits } from "./limits.ts";
 import { ReturnPath } from "./return-path.ts";
 import { TcpConnection } from "./tcp-connection.ts";
 import { TcpListener } from "./tcp-listener.ts";
-import type { Flow, Target, TransportHandlers } from "./transport.ts";
+import type { Flow, Target, TransportHandlers, Watch } from "./transport.ts";
 import { Turn } from "./turn.ts";
 import { UdpListener } from "./udp-listener.ts";
 
@@ -77,13 +77,14 @@ export class Transports {
    * or the connections are used up. `watch` (UDP) has ICMP errors reported, at the price of a socket for each peer. TCP takes
    * the connection there is, whoever opened it, or opens one.
    */
-  flowTo(target: Target, options?: { readonly watch?: boolean }): Flow | undefined {
+  flowTo(target: Target, options?: { readonly watch?: Watch | undefined }): Flow | undefined {
     const address = normalAddress(target.address);
     if (familyOf(address) === 0 || target.port <= 0 || target.port > 65_535) return undefined;
     if (target.protocol === "tcp") return bestListener(this.#tcp, address)?.connectionTo(address, target.port);
     if (target.protocol !== "udp") return undefined;
     const listener = bestListener(this.#udp, address);
-    return options?.watch === true ? listener?.watch(address, target.port) : listener?.flowTo(address, target.port);
+    const watch = options?.watch;
+    return watch ? listener?.watch(address, target.port, watch) : listener?.flowTo(address, target.port);
   }
 
   /**

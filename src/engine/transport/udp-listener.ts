@@ -4,7 +4,7 @@ import { parseMessage } from "../message/sip-message.ts";
 import { familyOf, isWildcard, noLookup, sourceAddress } from "./addresses.ts";
 import type { TransportCounters } from "./counters.ts";
 import { FailureListeners } from "./failure-listeners.ts";
-import type { FailureListener, Flow, Target } from "./transport.ts";
+import type { FailureListener, Flow, Target, Watch } from "./transport.ts";
 import type { Turn, Writer } from "./turn.ts";
 
 /** Asked of the system, which may give less: room for a burst while the application runs. */
@@ -63,7 +63,7 @@ export class UdpListener implements Target {
   }
 
   /** The way to a peer by a socket of its own, which alone hears ICMP; by the listening socket when there can be none. */
-  watch(address: string, port: number): Flow {
+  watch(address: string, port: number, watch: Watch): Flow {
     const key = `${address} ${port}`;
     const known = this.#watched.get(key);
     if (known !== undefined) {
@@ -72,7 +72,10 @@ export class UdpListener implements Target {
       this.#watched.set(key, known);
       return known;
     }
-    if (this.#watched.size >= this.#watchedPeers) this.#forgetOldest();
+    if (this.#watched.size >= this.#watchedPeers) {
+      if (watch === "if-room") return this.flowTo(address, port);
+      this.#forgetOldest();
+    }
     const peer = this.#connect(address, port);
     if (peer === undefined) return this.flowTo(address, port);
     this.#watched.set(key, peer);
