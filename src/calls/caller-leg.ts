@@ -57,8 +57,7 @@ export class CallerLeg {
    * attempt's to acknowledge, as the caller knows no PRACK.
    */
   progress(response: IncomingResponse, treat: Treat): boolean {
-    const reply = relayedReply(response);
-    treat(reply.headers);
+    const reply = this.#reply(response, treat);
     const reliable = this.#onlyReliable || (this.#reliable && response.reliable);
     if (reliable) {
       addOption(reply.headers, "require", "100rel");
@@ -81,17 +80,22 @@ export class CallerLeg {
   }
 
   answer(response: IncomingResponse, treat: Treat, refused: (reason: string) => void): void {
-    const reply = relayedReply(response);
-    treat(reply.headers);
-    const contact = contactOf(response.headers.contact, this.transport);
-    if (contact) reply.headers.contact = contact;
-    this.invite.respond(reply, (reason) => {
+    this.invite.respond(this.#reply(response, treat), (reason) => {
       if (reason !== undefined) refused(reason);
     });
   }
 
   refuse(reply: Reply): void {
     this.invite.respond(reply);
+  }
+
+  /** A response passed on that makes a dialog: every one shows the same Contact. */
+  #reply(response: IncomingResponse, treat: Treat) {
+    const reply = relayedReply(response);
+    treat(reply.headers);
+    const contact = contactOf(response.headers.contact, this.transport);
+    if (contact) reply.headers.contact = contact;
+    return reply;
   }
 }
 

@@ -43,7 +43,7 @@ function run(port: MessagePort, settings: WorkerSettings): void {
       case "start":
         return engine.start().then(
           () => tell({ kind: "started", listening: engine.listening }),
-          (error: unknown) => tell({ kind: "failed", detail: detailOf(error), reason: String(error) }),
+          (error: unknown) => tell({ kind: "failed", detail: detailOf(error), reason: reasonOf(error) }),
         );
       case "gone":
         session.closed();
@@ -58,6 +58,10 @@ function run(port: MessagePort, settings: WorkerSettings): void {
   };
   port.on("message", (message: ToEngine) => void handle(message));
 }
+
+/** What is behind one of our own errors, in words. */
+const reasonOf = (error: unknown): string =>
+  error instanceof WeirError && error.cause instanceof Error ? error.cause.message : String(error);
 
 const detailOf = (error: unknown) => (error instanceof WeirError ? error.detail : {});
 

@@ -51,6 +51,8 @@ export class DrachtioSignalling implements Signalling {
   #user: SignallingUser | undefined;
   readonly #whenLost: (() => void)[] = [];
   #connected = false;
+  /** An embedded engine knows its application before it has bound its addresses. */
+  #attached = false;
 
   constructor(link: EngineLink, log: SignallingLog) {
     this.#link = link;
@@ -66,7 +68,7 @@ export class DrachtioSignalling implements Signalling {
   }
 
   get connected(): boolean {
-    return this.#connected;
+    return this.#connected && this.#attached;
   }
 
   get showsTrying(): boolean {
@@ -91,6 +93,7 @@ export class DrachtioSignalling implements Signalling {
       else this.#found();
     });
     await this.#link.attach(srf);
+    this.#attached = true;
   }
 
   async stop(): Promise<void> {

@@ -249,4 +249,28 @@ describe("calls over the embedded engine", () => {
     say({ ...within(ok), method: "BYE", cseq: 2 });
     a.answer(await a.next("BYE"), 200);
   });
+
+  it("show each side one and the same Contact for the whole call", async () => {
+    say();
+    const invite = await a.next("INVITE");
+    a.answer(invite, 180);
+    const ringing = await caller.next(180);
+    a.answer(invite, 200, { body: "v=0" });
+    const ok = await caller.next(200);
+    say({ ...within(ok), method: "ACK" });
+    await a.next("ACK");
+    say({ ...within(ok), method: "UPDATE", cseq: 2 });
+    const update = await a.next("UPDATE");
+    a.answer(update, 200);
+    const updated = await caller.next(200);
+    ask(a, invite, "INVITE", { body: "v=0 hold" });
+    const again = await caller.next("INVITE");
+    caller.answer(again, 488);
+    await a.next(488);
+    say({ ...within(ok), method: "BYE", cseq: 3 });
+    a.answer(await a.next("BYE"), 200);
+    const shown = (messages: SipMessage[]) => new Set(messages.map((message) => message.header("contact")));
+    expect([...shown([ringing, ok, updated, again])]).toEqual([`<sip:peer@127.0.0.1:${port}>`]);
+    expect([...shown([invite, update])]).toEqual([`<sip:caller@127.0.0.1:${port}>`]);
+  });
 });

@@ -64,6 +64,7 @@ describe("the dialog of an INVITE we answer (section 12.1.1)", () => {
       localSeq: -1,
       remoteSeq: 10,
       inviteSeq: -1,
+      localContact: "",
       remoteTarget: "sip:bob@127.0.0.2:5080;transport=udp",
       routeSet: ["<sip:p2;lr>", "<sip:p1;lr>", "<sip:p0;lr>"],
       secure: false,
@@ -103,6 +104,7 @@ describe("the dialog of an INVITE of ours (section 12.1.2)", () => {
       localSeq: 7,
       remoteSeq: -1,
       inviteSeq: 7,
+      localContact: "",
       remoteTarget: "sip:bob@127.0.0.2:5080;transport=udp",
       routeSet: ["<sip:p1;lr>", "<sip:p2;lr>"],
       secure: false,
@@ -119,6 +121,7 @@ describe("the dialog of an INVITE of ours (section 12.1.2)", () => {
     confirm(dialog, answer(200, `${contact}Record-Route: <sip:p3;lr>, <sip:p2;lr>\n`));
     expect(dialog).toMatchObject({
       state: "confirmed",
+      localContact: "",
       remoteTarget: "sip:bob@127.0.0.2:5080;transport=udp",
       routeSet: ["<sip:p2;lr>", "<sip:p3;lr>"],
     });

@@ -73,10 +73,8 @@ export function localUri(flow: LocalSide): string {
   return `sip:${hostPort(flow.localAddress, flow.localPort)}${transport}`;
 }
 
-/** The application's Contact, or one that leads back to the engine. */
-export function contactOf(message: SipMessage, flow: LocalSide): string {
-  return givenContact(message, flow) ?? `<${localUri(flow)}>`;
-}
+/** A Contact that leads back to the engine. */
+export const engineContact = (flow: LocalSide): string => `<${localUri(flow)}>`;
 
 /** The application's Contact, all values on one line; undefined when it gave none. */
 export function givenContact(message: SipMessage, flow: LocalSide): string | undefined {

@@ -1,8 +1,8 @@
-import type { Dialog } from "../dialog/dialog.ts";
+import { type Dialog, ownContact } from "../dialog/dialog.ts";
 import { type InDialogRequest, nextHop, requestInDialog } from "../dialog/dialog-request.ts";
 import type { SipMessage } from "../message/sip-message.ts";
 import type { Flow } from "../transport/transport.ts";
-import { appHeaderLines, contactOf, givenContact, viaOf, writtenInRequest } from "./app-headers.ts";
+import { appHeaderLines, engineContact, givenContact, viaOf, writtenInRequest } from "./app-headers.ts";
 import { newBranch } from "./identifiers.ts";
 import type { NoWay, WayOut } from "./way-out.ts";
 
@@ -29,7 +29,8 @@ export function ownRequest(dialog: Dialog, flow: Flow, method: string, headers =
 /** The application's request. Dialog identifiers and the path are the dialog's, whatever the application wrote. */
 export function appRequest(dialog: Dialog, flow: Flow, message: SipMessage): ReadyRequest {
   const { method } = message;
-  const contact = withContact.has(method) ? contactOf(message, flow) : givenContact(message, flow);
+  const given = givenContact(message, flow);
+  const contact = withContact.has(method) ? (ownContact(dialog, given) ?? engineContact(flow)) : given;
   return ready(dialog, flow, {
     method,
     maxForwards: message.maxForwards < 0 ? 70 : message.maxForwards,

@@ -1,5 +1,5 @@
 import type { Timer } from "../../clock.ts";
-import { confirm, type Dialog, refreshTarget, uacDialog } from "../dialog/dialog.ts";
+import { confirm, type Dialog, ownContact, refreshTarget, uacDialog } from "../dialog/dialog.ts";
 import { SentAcks } from "../dialog/sent-acks.ts";
 import type { SipMessage } from "../message/sip-message.ts";
 import { parseNatural } from "../message/uri.ts";
@@ -97,17 +97,27 @@ export abstract class OutgoingInvite extends OutgoingRequest {
   }
 }
 
+/** What is needed of an INVITE once it is sent. */
+export interface InviteSent {
+  readonly requestUri: string;
+  readonly callId: string;
+  /** The application's own, undefined when it gave none. */
+  readonly contact: string | undefined;
+}
+
 /** An INVITE outside any dialog. */
 export class NewInvite extends OutgoingInvite {
   readonly #requestUri: string;
   readonly #callId: string;
+  readonly #contact: string | undefined;
   /** The early dialogs of its forks; rarely more than one. */
   #early: EngineDialog[] = [];
 
-  constructor(core: CoreContext, owner: AppSession, dialogId: string, requestUri: string, callId: string) {
+  constructor(core: CoreContext, owner: AppSession, dialogId: string, invite: InviteSent) {
     super(core, owner, "INVITE", dialogId);
-    this.#requestUri = requestUri;
-    this.#callId = callId;
+    this.#requestUri = invite.requestUri;
+    this.#callId = invite.callId;
+    this.#contact = invite.contact;
   }
 
   protected progress(response: SipMessage): boolean {
@@ -143,7 +153,9 @@ export class NewInvite extends OutgoingInvite {
   }
 
   #add(response: SipMessage): EngineDialog | undefined {
-    return this.core.dialogs.add(uacDialog(response, this.#requestUri), this.owner);
+    const dialog = uacDialog(response, this.#requestUri);
+    ownContact(dialog, this.#contact);
+    return this.core.dialogs.add(dialog, this.owner);
   }
 
   #earlyOf({ toTag }: SipMessage): EngineDialog | undefined {

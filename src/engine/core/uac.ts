@@ -4,7 +4,7 @@ import { hostPort } from "../message/uri.ts";
 import type { Flow } from "../transport/transport.ts";
 import {
   appHeaderLines,
-  contactOf,
+  engineContact,
   givenContact,
   type LocalSide,
   lacksContentType,
@@ -89,7 +89,11 @@ export class Uac {
     const dialogId = method === "INVITE" || subscribes(method) ? dialogIdOf(begun.callId, begun.fromTag) : "";
     const outgoing =
       method === "INVITE"
-        ? new NewInvite(this.#core, session, dialogId, requestUri, begun.callId)
+        ? new NewInvite(this.#core, session, dialogId, {
+            requestUri,
+            callId: begun.callId,
+            contact: givenContact(message, flow ?? nowhere),
+          })
         : new PlainRequest(this.#core, session, method, dialogId, { requestUri, cseq: begun.cseq });
     outgoing.accept(text);
     return { outgoing, text };
@@ -182,7 +186,8 @@ const nowhere: LocalSide = {
 function newRequestText(message: SipMessage, begun: NewRequest, flow: LocalSide, branch: string): string {
   const { method, requestUri } = message;
   const from = message.header("from") ?? `<${localUri(flow)}>`;
-  const contact = method === "INVITE" || subscribes(method) ? contactOf(message, flow) : givenContact(message, flow);
+  const given = givenContact(message, flow);
+  const contact = given ?? (method === "INVITE" || subscribes(method) ? engineContact(flow) : undefined);
   const to = message.header("to") ?? `<${requestUri}>`;
   const { body } = message;
   return (

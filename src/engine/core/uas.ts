@@ -1,11 +1,11 @@
-import { refreshTarget, uasDialog } from "../dialog/dialog.ts";
+import { ownContact, refreshTarget, uasDialog } from "../dialog/dialog.ts";
 import type { SipMessage } from "../message/sip-message.ts";
 import { responseTo } from "../message/write.ts";
 import { magicCookie } from "../transaction/keys.ts";
 import type { ServerTransaction } from "../transaction/server-transaction.ts";
 import { patience } from "../transaction/timers.ts";
 import { stampVia } from "../transport/transport.ts";
-import { contactOf, eachAppHeader, givenContact, lacksContentType, writtenInResponse } from "./app-headers.ts";
+import { eachAppHeader, engineContact, givenContact, lacksContentType, writtenInResponse } from "./app-headers.ts";
 import type { AppMessage, AppSession } from "./app-session.ts";
 import type { CoreContext } from "./context.ts";
 import type { EngineDialog } from "./engine-dialog.ts";
@@ -255,7 +255,8 @@ function responseText(incoming: IncomingRequest, message: SipMessage, rseq: numb
   const topVia = stampVia(request, flow);
   const writer = responseTo(request, status, { phrase: message.reasonPhrase, toTag: localTag, topVia });
   if (makesDialog) writer.headers("Record-Route", request.headers("record-route"));
-  const contact = needsContact ? contactOf(message, flow) : givenContact(message, flow);
+  const given = givenContact(message, flow);
+  const contact = needsContact ? (ownContact(incoming.dialog?.data, given) ?? engineContact(flow)) : given;
   if (contact !== undefined) writer.header("Contact", contact);
   if (rseq !== undefined) writer.header("RSeq", rseq);
   eachAppHeader(message, writtenInResponse, flow, (name, value) => writer.header(name, value));

@@ -26,6 +26,8 @@ export interface Dialog {
   inviteSeq: number;
   /** The URI in-dialog requests are for: the peer's latest Contact. */
   remoteTarget: string;
+  /** The Contact value that the application last gave in it, "" while it has given none: the peer's target does not wander. */
+  localContact: string;
   /** Route values for our requests, nearest hop first. */
   routeSet: readonly string[];
   /** Set up by a SIPS Request-URI over TLS: requests must use SIPS too. */
@@ -53,6 +55,7 @@ export function uasDialog(request: SipMessage, localTag: string, status: number,
     remoteSeq: request.cseq,
     inviteSeq: -1,
     remoteTarget: contactUri(request) ?? parseNameAddr(from)?.uri ?? "",
+    localContact: "",
     routeSet: request.headerValues("record-route"),
     secure: overTls && request.requestUri.startsWith("sips:"),
   };
@@ -77,6 +80,7 @@ export function uacDialog(response: SipMessage, requestUri: string, overTls = fa
     remoteSeq: -1,
     inviteSeq: response.method === "INVITE" ? cseq : -1,
     remoteTarget: contactUri(response) ?? requestUri,
+    localContact: "",
     routeSet: response.headerValues("record-route").reverse(),
     secure: overTls && requestUri.startsWith("sips:"),
   };
@@ -91,6 +95,12 @@ export function confirm(dialog: Dialog, response?: SipMessage): void {
   if (response === undefined) return;
   dialog.routeSet = response.headerValues("record-route").reverse();
   dialog.remoteTarget = contactUri(response) ?? dialog.remoteTarget;
+}
+
+/** Our Contact from now on: `given` by the application, or what it gave before; undefined when it never gave one. */
+export function ownContact(dialog: Dialog | undefined, given: string | undefined): string | undefined {
+  if (given !== undefined && dialog !== undefined) dialog.localContact = given;
+  return given ?? (dialog?.localContact || undefined);
 }
 
 /** Whether a request, or the 2xx to it, moves the remote target (RFC 3261 section 12.2, RFC 3311, RFC 6665 section 4.4.1). */
