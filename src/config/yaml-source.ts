@@ -59,18 +59,25 @@ export function parseYaml(text: string, problems: Problems): SourceNode | undefi
 
 /** The first token below the maximum depth. Without recursion, as that is what it protects from. */
 function tooDeep(tokens: readonly CST.Token[]): CST.Token | undefined {
-  let level = [...tokens];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > maximumDepth) return level[0];
-    level = level.flatMap(childTokens);
+  const pending = [...tokens];
+  const depths = pending.map(() => 0);
+  for (let token = pending.pop(); token; token = pending.pop()) {
+    const depth = depths.pop() ?? 0;
+    if (depth > maximumDepth) return token;
+    const add = (child: CST.Token | null | undefined): void => {
+      if (!child) return;
+      pending.push(child);
+      depths.push(depth + 1);
+    };
+    if (token.type === "document") add(token.value);
+    else if ("items" in token) {
+      for (const { key, value } of token.items) {
+        add(key);
+        add(value);
+      }
+    }
   }
   return undefined;
-}
-
-function childTokens(token: CST.Token): CST.Token[] {
-  if (token.type === "document") return token.value ? [token.value] : [];
-  if (!("items" in token)) return [];
-  return token.items.flatMap(({ key, value }) => [key, value].filter((child) => child !== undefined && child !== null));
 }
 
 const nothing = (line: number): ScalarNode => ({ kind: "scalar", line, value: null, text: "" });
