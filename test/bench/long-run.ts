@@ -29,7 +29,7 @@ export async function longRun(folder: string): Promise<number> {
     await run(500, 10_000);
     const first = await settledHeap(weir);
     await run(500, 30_000);
-    await run(1_000, 60_000);
+    await run(500, 60_000);
     const last = await settledHeap(weir);
     const growth = last / first - 1;
     console.log(

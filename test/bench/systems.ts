@@ -52,7 +52,7 @@ export async function startWeir(
       admin,
     ) => `signalling: { engine: embedded, thread: ${options.engineThread ? "worker" : "same"}, listen: ["${listen}"] }
 admin: { listen: "${admin}" }
-logging: { level: warn }
+logging: { level: error }
 drain: { timeout: 2 }
 session-agents:
   - { hostname: caller, ip-address: 127.0.0.1, port: ${options.callerPort}, max-sessions: 50000, max-inbound-sessions: 50000,
