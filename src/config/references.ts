@@ -11,12 +11,16 @@ import { didYouMean } from "./suggest.ts";
 
 const groupMark = /^sag:/i;
 
+/** Looking for the nearest name takes long among thousands, and a file of dangling names has one cause. */
+const maxSuggestions = 100;
+
 /** Everything that other parts of the configuration may name, and the complaint about a name that is none of them. */
 export class Names {
   readonly agents: ReadonlySet<string>;
   readonly groups: ReadonlySet<string>;
   readonly realms: ReadonlySet<string>;
   readonly #problems: Problems;
+  #suggestions = 0;
 
   constructor(
     agents: readonly Placed<AgentParams>[],
@@ -43,8 +47,12 @@ export class Names {
   }
 
   refuse(place: Place, name: string, expected: string): void {
-    const known = [...this.agents, ...[...this.groups].map((group) => `SAG:${group}`)];
-    this.#problems.error(place, `found "${name}", expected ${expected}${didYouMean(name, known)}`);
+    const near = this.#suggestions++ < maxSuggestions ? didYouMean(name, this.#all()) : "";
+    this.#problems.error(place, `found "${name}", expected ${expected}${near}`);
+  }
+
+  #all(): string[] {
+    return [...this.agents, ...[...this.groups].map((group) => `SAG:${group}`)];
   }
 }
 
