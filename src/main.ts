@@ -1,6 +1,8 @@
 import { AgentEvents } from "./agents/agent-events.ts";
 import { AgentManager } from "./agents/agent-manager.ts";
 import { CallManager } from "./calls/call-manager.ts";
+import { HeaderRules } from "./calls/header-rules.ts";
+import { LocalReplies } from "./calls/local-responses.ts";
 import { type Clock, type Ms, systemClock } from "./clock.ts";
 import type { WeirConfig } from "./config/config.ts";
 import { AdminApi } from "./operations/admin-api.ts";
@@ -12,6 +14,8 @@ import { type ExplainQuery, readExplainQuery } from "./operations/explain-query.
 import { groupViews } from "./operations/group-view.ts";
 import type { Log } from "./operations/log.ts";
 import { Metrics } from "./operations/metrics.ts";
+import { registrationMetrics } from "./operations/registration-metrics.ts";
+import { Registrations } from "./registrations/registrations.ts";
 import { Router } from "./routing/router.ts";
 import { createSignalling } from "./signalling/create-signalling.ts";
 import type { Signalling } from "./signalling/port.ts";
@@ -38,6 +42,7 @@ export class Weir {
   adminUrl = "";
   readonly agents: AgentManager;
   readonly calls: CallManager;
+  readonly registrations: Registrations;
   readonly #config: WeirConfig;
   readonly #log: Log;
   readonly #clock: Clock;
@@ -63,15 +68,26 @@ export class Weir {
       realms: config.realms,
     };
     const router = new Router(routing, this.agents);
-    const parts = { signalling: this.#signalling, agents: this.agents, router, clock, random, log };
-    this.calls = new CallManager(config, parts);
-    const metrics = new Metrics([...agentMetrics(this.agents, watch), ...callMetrics(this.calls), watch.metric], () =>
-      engineMetrics(() => this.#signalling.engineCounters),
+    const replies = new LocalReplies(config["retry-after"], random, config["local-response-map"]);
+    const headerRules = new HeaderRules(config["header-rules"]);
+    const common = { signalling: this.#signalling, router, clock };
+    this.registrations = new Registrations(config.registrations, { ...common, replies, headerRules });
+    const registrar = this.registrations;
+    this.calls = new CallManager(config, { ...common, agents: this.agents, random, log, registrar });
+    const metrics = new Metrics(
+      [
+        ...agentMetrics(this.agents, watch),
+        ...callMetrics(this.calls),
+        ...registrationMetrics(this.registrations),
+        watch.metric,
+      ],
+      () => engineMetrics(() => this.#signalling.engineCounters),
     );
     const views = {
       agents: this.agents,
       groups: () => groupViews(router.groups),
       calls: () => this.calls.list(),
+      registrations: (limit: number, aor?: string) => this.registrations.list(limit, aor),
       explain: (query: ExplainQuery) => {
         const now = clock.date();
         const realms = config.realms.map(({ identifier }) => identifier);
@@ -126,6 +142,7 @@ export class Weir {
     if (this.calls.counters.received > 0) await this.#after(lingerMs);
     await Promise.all([this.#signalling.stop(), this.#admin.stop()]);
     this.agents.stop();
+    this.registrations.stop();
   }
 
   #missing(): string[] {

@@ -11,10 +11,8 @@ import type { Router } from "../routing/router.ts";
 import { parseNameAddr } from "../signalling/addresses.ts";
 import {
   dialogIdOf,
-  type Headers,
   type IncomingAck,
   type IncomingRequest,
-  type Reply,
   type Signalling,
   type SignallingUser,
   unheeded,
@@ -23,11 +21,17 @@ import { Call, type CallEnd, type CallHost } from "./call.ts";
 import { CallerLeg } from "./caller-leg.ts";
 import { CallCounters } from "./counters.ts";
 import { HeaderRules } from "./header-rules.ts";
-import { hopsLeft } from "./headers.ts";
+import { answersChallenge, hopsLeft } from "./headers.ts";
 import { type LocalCause, LocalReplies, type RetryAfterRange } from "./local-responses.ts";
 import { replyOutOfDialog } from "./out-of-dialog.ts";
 import { Realms } from "./realms.ts";
 import { type CallRecord, type CallSnapshot, snapshotOf } from "./record.ts";
+
+/** Takes the requests outside calls that have users of their own. */
+export interface Registrar {
+  /** A REGISTER, admitted where it is from an agent. */
+  register(request: IncomingRequest, realm: RealmConfig, from?: SessionAgent): void;
+}
 
 export interface CallManagerParts {
   readonly signalling: Signalling;
@@ -37,6 +41,8 @@ export interface CallManagerParts {
   /** 0 inclusive to 1 exclusive. */
   readonly random: () => number;
   readonly log: Logger;
+  /** Without it no REGISTER is taken. */
+  readonly registrar?: Registrar;
 }
 
 export interface CallManagerConfig {
@@ -56,6 +62,7 @@ export class CallManager implements SignallingUser, CallHost {
   readonly #agents: AgentManager;
   readonly #router: Router;
   readonly #log: Logger;
+  readonly #registrar: Registrar | undefined;
   readonly #realms: Realms;
   readonly #calls = new Set<Call>();
   readonly #byDialog = new Map<string, Call>();
@@ -73,6 +80,7 @@ export class CallManager implements SignallingUser, CallHost {
     this.#agents = parts.agents;
     this.#router = parts.router;
     this.#log = parts.log;
+    this.#registrar = parts.registrar;
     this.#realms = new Realms(config.realms);
   }
 
@@ -134,7 +142,7 @@ export class CallManager implements SignallingUser, CallHost {
     const dialogId = this.#dialogOf(request);
     const call = this.#byDialog.get(dialogId);
     if (call) call.request(call.sideOf(dialogId), request);
-    else request.respond(this.#replyOutOfCalls(request));
+    else this.#outOfCalls(request);
   }
 
   ack(ack: IncomingAck): void {
@@ -186,17 +194,24 @@ export class CallManager implements SignallingUser, CallHost {
     for (const idle of this.#whenIdle.splice(0)) idle();
   }
 
-  /** The answer to a request that belongs to no call. */
-  #replyOutOfCalls(request: IncomingRequest): Reply {
+  /** A request that belongs to no call. */
+  #outOfCalls(request: IncomingRequest): void {
     const realm = this.#realms.of(request.receivedOn);
     const agent = this.#agentBehind(request, realm);
-    if (!agent && realm.allow === "agents") return this.replies.for("unknown-source");
-    if (tagOf(request.headers.to) !== "") return this.replies.for("no-dialog");
+    const refusal = this.#refusalOutOfCalls(request, realm, agent);
+    if (refusal) request.respond(this.replies.for(refusal));
+    else if (request.method === "REGISTER" && this.#registrar) this.#registrar.register(request, realm, agent);
+    else request.respond(replyOutOfDialog(request, this.#draining, this.replies));
+  }
+
+  #refusalOutOfCalls(request: IncomingRequest, realm: RealmConfig, agent?: SessionAgent): LocalCause | undefined {
     const { method, headers } = request;
+    if (!agent && realm.allow === "agents") return "unknown-source";
+    if (tagOf(headers.to) !== "") return "no-dialog";
     const admission = agent?.admit({ direction: "inbound", method, answersChallenge: answersChallenge(headers) });
-    if (admission?.admitted === false) return this.replies.for("recv-sa-exc-constraints");
+    if (admission?.admitted === false) return "recv-sa-exc-constraints";
     admission?.lease.release("done");
-    return replyOutOfDialog(request, this.#draining, this.replies);
+    return method === "REGISTER" && this.#draining ? "draining" : undefined;
   }
 
   /** The agent that a request is from. Whatever it asks for is a sign of life: no ping is due (SEMANTICS.md section 4.3). */
@@ -253,7 +268,5 @@ export class CallManager implements SignallingUser, CallHost {
     );
   }
 }
-
-const answersChallenge = (headers: Headers): boolean => "authorization" in headers || "proxy-authorization" in headers;
 
 const tagOf = (value: string | undefined): string => (value === undefined ? "" : (parseNameAddr(value)?.tag ?? ""));

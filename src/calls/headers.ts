@@ -46,6 +46,10 @@ export function hopsLeft(headers: Headers): number {
   return Number.isNaN(hops) ? 69 : hops - 1;
 }
 
+/** Whether a request is sent again with credentials for a 401 or 407. */
+export const answersChallenge = (headers: Headers): boolean =>
+  "authorization" in headers || "proxy-authorization" in headers;
+
 /** Fields of a request passed on within a dialog. */
 export function relayedRequestHeaders(headers: Headers): Record<string, string> {
   const passed = endToEnd(headers);
@@ -97,7 +101,7 @@ function fromOurselves(from: string, calling?: string): string {
   return named(address.display, anonymous ? address.uri : relocated(address.uri, "localhost", calling));
 }
 
-function toHop(to: string, hop: string, called?: string): string {
+export function toHop(to: string, hop: string, called?: string): string {
   const address = parseNameAddr(to);
   return address ? named(address.display, relocated(address.uri, hop, called)) : `<sip:${hop}>`;
 }
@@ -111,7 +115,7 @@ export function contactOf(contact: string | undefined, transport: string): strin
 const named = (display: string, uri: string): string => (display === "" ? `<${uri}>` : `${display} <${uri}>`);
 
 /** A URI's user, or another one, at another address. A telephone number becomes a user there (RFC 3261 section 19.1.6). */
-function relocated(text: string, address: string, other?: string): string {
+export function relocated(text: string, address: string, other?: string): string {
   const uri = parseUri(text);
   if (!uri) return /^tel:/i.test(text) ? `sip:${other ?? text.slice(4)}@${address};user=phone` : `sip:${address}`;
   const password = uri.password === "" ? "" : `:${uri.password}`;
@@ -136,7 +140,8 @@ export function hasOption(list: string | undefined, option: string): boolean {
   return list?.includes(option) === true && options(list).includes(option);
 }
 
-function dropOption(headers: Record<string, string>, name: string, option: string): boolean {
+/** Takes an option tag out of a list, and an empty list away. True when it was there. */
+export function dropOption(headers: Record<string, string>, name: string, option: string): boolean {
   const list = headers[name];
   if (list === undefined || !hasOption(list, option)) return false;
   const left = options(list).filter((each) => each !== option);

@@ -33,6 +33,10 @@ export const localResponses = {
   /** A second re-INVITE of the same side before the first has ended (RFC 3261 section 14.2). */
   overlapping: { status: 500, reason: "Server Internal Error", retryAfter: true },
   terminated: { status: 487, reason: "Request Terminated" },
+  /** More Contacts for one address of record than one may have. */
+  "too-many-contacts": { status: 403, reason: "Too Many Contacts" },
+  /** More registrations than we keep. */
+  "too-many-registrations": unavailableForNow,
   "method-not-allowed": { status: 405, reason: "Method Not Allowed" },
   "not-implemented": { status: 501, reason: "Not Implemented" },
   ok: { status: 200, reason: "OK" },

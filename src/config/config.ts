@@ -23,6 +23,13 @@ export interface SignallingConfig {
   readonly closed?: readonly (ListenAddress & { readonly sources: readonly string[] })[];
 }
 
+/** What is kept of registrations at most. */
+export interface RegistrationLimits {
+  readonly "max-registrations": number;
+  /** Of one address of record. */
+  readonly "max-contacts": number;
+}
+
 export interface RealmConfig {
   readonly identifier: string;
   readonly listen: readonly ListenAddress[];
@@ -43,6 +50,7 @@ export interface WeirConfig {
   readonly "translation-rules": readonly TranslationParams[];
   readonly "header-rules": readonly HeaderRuleSet[];
   readonly failover: FailoverParams;
+  readonly registrations: RegistrationLimits;
   /** Seconds. Retry-After of refusals is drawn between the two (SEMANTICS.md section 7). */
   readonly "retry-after": { readonly min: number; readonly max: number };
   /** What callers are told instead of Weir's own refusals (SEMANTICS.md section 7). */

@@ -58,6 +58,24 @@ export const systemParams = {
     t4: milliseconds(5_000, "T4, the longest life of a message in the network."),
   },
   failover: failoverParams,
+  registrations: {
+    "max-registrations": {
+      format: "number",
+      unit: "count",
+      default: 200_000,
+      min: 1,
+      max: 10_000_000,
+      doc: "Contacts of phones kept; a REGISTER that would add one more is answered 503 with Retry-After.",
+    },
+    "max-contacts": {
+      format: "number",
+      unit: "count",
+      default: 10,
+      min: 1,
+      max: 1_000,
+      doc: "Contacts of one address of record; a REGISTER that would add one more is answered 403.",
+    },
+  },
   "retry-after": {
     min: seconds(5, 3_600, "Shortest Retry-After of a refusal.", 1),
     max: seconds(15, 3_600, "Longest; each refusal draws its own between the two, so that callers spread.", 1),

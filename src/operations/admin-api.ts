@@ -12,11 +12,16 @@ export interface AdminViews {
   };
   groups(): readonly object[];
   calls(): readonly object[];
+  /** At most `limit`, of one address of record (`user@host`) where it is given. */
+  registrations(limit: number, aor?: string): readonly object[];
   /** Where a call would go and why; no call is made and nothing is moved. */
   explain(query: ExplainQuery): object | BadQuery;
   /** What must be true before traffic should be sent here, and is not. Empty = ready. */
   missing(): readonly string[];
 }
+
+/** Registrations shown at a time: a hundred thousand of them would be a page of 40 MB. */
+const maxRegistrations = 1_000;
 
 /** The admin API: JSON for people and tools, and Prometheus metrics. It shows and never changes anything. */
 export class AdminApi {
@@ -41,6 +46,9 @@ export class AdminApi {
     });
     this.#http.get("/v1/groups", () => ({ groups: views.groups() }));
     this.#http.get("/v1/calls", () => ({ calls: views.calls() }));
+    this.#http.get<{ Querystring: { aor?: string } }>("/v1/registrations", (request) => ({
+      registrations: views.registrations(maxRegistrations, request.query.aor),
+    }));
     this.#http.get<{ Querystring: ExplainQuery }>("/v1/explain", (request, reply) => {
       const explanation = views.explain(request.query);
       return "error" in explanation ? reply.code(400).send(explanation) : explanation;

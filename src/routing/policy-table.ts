@@ -17,6 +17,8 @@ export interface RouteRequest {
   readonly carrier?: string;
   /** Hostname of the session agent that the request is from, where it is from one. */
   readonly source?: string;
+  /** Sent again with credentials: no rate refuses it (SEMANTICS.md section 3). */
+  readonly answersChallenge?: boolean;
 }
 
 /** One next hop that the request may take, with what its place in the order was decided by. */

@@ -110,7 +110,8 @@ export class RoutePlan implements Search {
     this.trace = { request, hops, passedOver: this.#passedOver };
     this.#parts = parts;
     this.#inbound = inbound;
-    this.#asked = { direction: "outbound", method: request.method };
+    const { method, answersChallenge } = request;
+    this.#asked = { direction: "outbound", method, ...(answersChallenge && { answersChallenge }) };
     this.#failover = parts.system;
   }
 

@@ -43,8 +43,8 @@ export class Trunk {
   }
 
   /** Sends a request of its own outside any dialog. */
-  ask(method: string, to: Endpoint): void {
-    const call = new RawCall(this.local, to, "100");
+  ask(method: string, to: Endpoint, number = "100"): void {
+    const call = new RawCall(this.local, to, number);
     this.#ua?.send(
       call
         .invite()

@@ -65,6 +65,7 @@ beforeAll(async () => {
     agents: manager,
     groups: () => [],
     calls: () => list,
+    registrations: () => [],
     missing: () => [],
     explain: (query: ExplainQuery) => {
       const request = readExplainQuery(query, {

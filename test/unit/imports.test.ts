@@ -20,8 +20,15 @@ const allowed: Readonly<Record<string, { readonly code: readonly string[]; reado
   config: { code: ["agents", "routing"], types: ["agents", "routing"] },
   signalling: { code: ["engine"], types: ["engine", "config", "agents"] },
   calls: { code: ["agents", "routing", "signalling"], types: ["agents", "routing", "signalling", "config"] },
-  operations: { code: [], types: ["agents", "routing", "calls", "engine", "signalling", "config"] },
-  main: { code: ["agents", "routing", "config", "signalling", "calls", "operations"], types: [everything] },
+  registrations: {
+    code: ["routing", "signalling", "calls"],
+    types: ["agents", "routing", "signalling", "calls", "config"],
+  },
+  operations: { code: [], types: ["agents", "routing", "calls", "registrations", "engine", "signalling", "config"] },
+  main: {
+    code: ["agents", "routing", "config", "signalling", "calls", "registrations", "operations"],
+    types: [everything],
+  },
   demo: { code: ["main", "config", "signalling"], types: [everything] },
   cli: { code: [everything], types: [everything] },
 };

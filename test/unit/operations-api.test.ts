@@ -14,6 +14,7 @@ const views = {
   agents: { [Symbol.iterator]: () => known.values(), get: (hostname: string) => known.get(hostname) },
   groups: () => [{ "group-name": "carriers" }],
   calls: () => [{ id: "1" }],
+  registrations: () => [],
   explain: ({ to }: ExplainQuery) => (to === undefined ? { error: "to is missing" } : { candidates: [{ agent: to }] }),
 };
 const nothingMissing = () => [];

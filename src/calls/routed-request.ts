@@ -1,0 +1,182 @@
+import type { Evidence } from "../agents/evidence.ts";
+import type { SessionAgent } from "../agents/session-agent.ts";
+import type { Clock, Ms, Timer } from "../clock.ts";
+import type {
+  ExchangeUser,
+  IncomingRequest,
+  IncomingResponse,
+  Outcome,
+  Reply,
+  Signalling,
+} from "../signalling/port.ts";
+import { mayFailOver } from "./failover-policy.ts";
+import type { HeaderRules } from "./header-rules.ts";
+import type { LocalReplies } from "./local-responses.ts";
+import { type Candidate, candidateOf } from "./next-hop.ts";
+import { replyTo } from "./relay.ts";
+import type { CallRoute } from "./route.ts";
+
+export interface RoutedRequestParts {
+  readonly signalling: Signalling;
+  readonly clock: Clock;
+  readonly replies: LocalReplies;
+  readonly headerRules: HeaderRules;
+}
+
+/** What the relay of a kind of requests is made of. */
+export interface RoutedRequestOptions {
+  /** The request as it goes to a candidate. */
+  readonly outgoing: (to: Candidate) => { readonly uri: string; readonly headers: Record<string, string> };
+  /** May change the final response before it is passed back; not asked about what Weir answers by itself. */
+  readonly answered?: (
+    response: IncomingResponse,
+    reply: Reply & { readonly headers: Record<string, string> },
+    by: Candidate,
+  ) => void;
+  /** The agent that the request is from, where it is from one. */
+  readonly from?: SessionAgent | undefined;
+}
+
+/**
+ * A request other than INVITE outside any dialog: sent to one candidate of its route after another until one answers
+ * it. It takes no place at an agent; the rates of its method are counted where it is admitted (SEMANTICS.md section 3).
+ */
+export class RoutedRequest {
+  readonly #request: IncomingRequest;
+  readonly #route: CallRoute;
+  readonly #parts: RoutedRequestParts;
+  readonly #options: RoutedRequestOptions;
+  #failure: Outcome | undefined;
+  #current: RequestAttempt | undefined;
+  #over = false;
+
+  constructor(request: IncomingRequest, route: CallRoute, parts: RoutedRequestParts, options: RoutedRequestOptions) {
+    this.#request = request;
+    this.#route = route;
+    this.#parts = parts;
+    this.#options = options;
+  }
+
+  start(): void {
+    if (!this.#tryNext()) this.#refuse();
+  }
+
+  progressed(attempt: RequestAttempt, response: IncomingResponse): void {
+    if (this.#over || attempt !== this.#current || response.status === 100) return;
+    this.#request.respond(replyTo({ kind: "response", response }, this.#parts));
+  }
+
+  /** Nothing came within `first-response-timeout`. An answer that comes later is still good while no other agent was asked. */
+  silent(attempt: RequestAttempt): void {
+    if (this.#over || attempt !== this.#current) return;
+    if (this.#route.failed()) this.#tryNext();
+  }
+
+  ended(attempt: RequestAttempt, outcome: Outcome): void {
+    if (this.#over || attempt !== this.#current) return;
+    this.#failure = outcome;
+    const answered = outcome.kind === "response" && outcome.response.status < 300;
+    if (!answered && mayFailOver(outcome, this.#route, false) && this.#tryNext()) return;
+    this.#refuse();
+  }
+
+  /** False when there is nobody left to ask. */
+  #tryNext(): boolean {
+    const selection = this.#route.next();
+    if (selection.kind === "exhausted") {
+      if (!this.#current) this.#respond(this.#parts.replies.for(selection.cause));
+      return false;
+    }
+    const candidate = candidateOf(selection);
+    // Admitted and counted: it holds no place.
+    candidate.lease?.release("done");
+    const attempt = new RequestAttempt(this, this.#parts, candidate);
+    this.#current = attempt;
+    const { uri, headers } = this.#options.outgoing(candidate);
+    this.#parts.headerRules.apply(headers, "requests", this.#options.from, candidate.agent);
+    const { method, body } = this.#request;
+    attempt.start({ method, uri, dialogId: "", headers, body }, this.#route.failover["first-response-timeout"]);
+    return true;
+  }
+
+  /** The last outcome is the answer. */
+  #refuse(): void {
+    const outcome = this.#failure;
+    const by = this.#current?.candidate;
+    if (this.#over || !outcome || !by) return;
+    const reply = replyTo(outcome, {
+      replies: this.#parts.replies,
+      treat: (headers) => this.#parts.headerRules.apply(headers, "responses", by.agent, this.#options.from),
+    });
+    const passed = { ...reply, headers: { ...reply.headers } };
+    if (outcome.kind === "response") this.#options.answered?.(outcome.response, passed, by);
+    this.#respond(passed);
+  }
+
+  #respond(reply: Reply): void {
+    this.#over = true;
+    this.#request.respond(reply);
+  }
+}
+
+/** The request at one candidate, and what the candidate's manager hears of it. */
+class RequestAttempt implements ExchangeUser {
+  readonly candidate: Candidate;
+  readonly #owner: RoutedRequest;
+  readonly #signalling: Signalling;
+  readonly #clock: Clock;
+  #createsDialog = false;
+  /** Until the first response. */
+  #sentAt: Ms | undefined;
+  #patience: Timer | undefined;
+
+  constructor(owner: RoutedRequest, { signalling, clock }: RoutedRequestParts, candidate: Candidate) {
+    this.candidate = candidate;
+    this.#owner = owner;
+    this.#signalling = signalling;
+    this.#clock = clock;
+  }
+
+  /** `patience` in seconds, 0 = the transaction's own. */
+  start(request: Parameters<Signalling["send"]>[0], patience: number): void {
+    this.#createsDialog = request.method === "SUBSCRIBE" || request.method === "REFER";
+    this.#sentAt = this.#clock.now();
+    if (patience > 0) this.#patience = this.#clock.after(patience * 1_000, () => this.#owner.silent(this));
+    this.#signalling.send(request, this);
+  }
+
+  provisional(response: IncomingResponse): void {
+    this.#heard(response);
+    this.#owner.progressed(this, response);
+  }
+
+  final(outcome: Outcome): void {
+    this.#patience?.cancel();
+    if (outcome.kind === "response") this.#heard(outcome.response);
+    else if (outcome.kind === "timeout") this.#observe({ kind: "timeout", purpose: "traffic" });
+    else if (outcome.kind === "transport-failure") {
+      const kind = outcome.unresolved ? "name-failure" : "transport-failure";
+      this.#observe({ kind, purpose: "traffic", detail: outcome.detail });
+    }
+    this.#owner.ended(this, outcome);
+  }
+
+  #heard({ status, headers }: IncomingResponse): void {
+    this.#patience?.cancel();
+    const sentAt = this.#sentAt;
+    this.#sentAt = undefined;
+    const retryAfterS = status === 503 ? Number.parseInt(headers["retry-after"] ?? "", 10) : Number.NaN;
+    this.#observe({
+      kind: "response",
+      purpose: "traffic",
+      status,
+      ...(this.#createsDialog && { createsDialog: true }),
+      ...(Number.isNaN(retryAfterS) ? {} : { retryAfterS }),
+      ...(sentAt !== undefined && { sentAt }),
+    });
+  }
+
+  #observe(evidence: Evidence): void {
+    this.candidate.agent?.observe(evidence);
+  }
+}

@@ -1,0 +1,77 @@
+import { createHash } from "node:crypto";
+import type { Ms } from "../clock.ts";
+import type { Source } from "../signalling/port.ts";
+
+/** One Contact that a phone has registered through us, until it expires. */
+export interface Binding {
+  /** The user part of our own Contact in its place at the registrar. */
+  readonly user: string;
+  /** `user@host`. */
+  readonly aor: string;
+  /** The phone's own Contact URI. */
+  readonly contact: string;
+  /** Where the REGISTER came from, which is where requests to the phone go. */
+  readonly source: Source;
+  /** The agent that holds the registration. */
+  readonly registrar: string;
+  /** Monotonic. */
+  readonly expiresAt: Ms;
+}
+
+/**
+ * The user part that stands for a Contact. It follows from the two alone, so that the registrar's copy stays good when
+ * we are started anew, and tells nothing of them.
+ */
+export function userFor(aor: string, contact: string): string {
+  return createHash("sha256").update(`${aor}\n${contact}`).digest("hex").slice(0, 20);
+}
+
+/** Every binding, by its user part and by address of record. Expired ones are not shown, and are swept out now and then. */
+export class Bindings {
+  readonly #byUser = new Map<string, Binding>();
+  readonly #byAor = new Map<string, readonly Binding[]>();
+
+  get size(): number {
+    return this.#byUser.size;
+  }
+
+  [Symbol.iterator](): Iterator<Binding> {
+    return this.#byUser.values();
+  }
+
+  get(user: string, now: Ms): Binding | undefined {
+    const binding = this.#byUser.get(user);
+    return binding && binding.expiresAt > now ? binding : undefined;
+  }
+
+  of(aor: string, now: Ms): readonly Binding[] {
+    return (this.#byAor.get(aor) ?? []).filter(({ expiresAt }) => expiresAt > now);
+  }
+
+  put(binding: Binding): void {
+    const { user, aor } = binding;
+    this.#byUser.set(user, binding);
+    const others = this.#byAor.get(aor)?.filter((each) => each.user !== user) ?? [];
+    this.#byAor.set(aor, [...others, binding]);
+  }
+
+  delete(user: string): void {
+    const binding = this.#byUser.get(user);
+    if (!binding) return;
+    this.#byUser.delete(user);
+    const left = this.#byAor.get(binding.aor)?.filter((each) => each.user !== user) ?? [];
+    if (left.length > 0) this.#byAor.set(binding.aor, left);
+    else this.#byAor.delete(binding.aor);
+  }
+
+  /** Forgets what has expired. How many there were. */
+  sweep(now: Ms): number {
+    let swept = 0;
+    for (const { user, expiresAt } of this.#byUser.values()) {
+      if (expiresAt > now) continue;
+      this.delete(user);
+      swept++;
+    }
+    return swept;
+  }
+}

@@ -1,0 +1,113 @@
+import { createHash } from "node:crypto";
+import { dropOption, relayedRequestHeaders, relocated, toHop } from "../calls/headers.ts";
+import type { Candidate } from "../calls/next-hop.ts";
+import type { Clock } from "../clock.ts";
+import type { IncomingRequest, IncomingResponse } from "../signalling/port.ts";
+import { type RegisteredContact, type Registration, readContacts } from "../signalling/registration.ts";
+import { type Bindings, userFor } from "./bindings.ts";
+
+/** RFC 3261 section 10.2.1.1 leaves it to the registrar; one that does not say either means this. */
+const defaultExpires = 3_600;
+
+/** Options between a phone and its next hop: what we are to the registrar is no edge proxy of RFC 3327 or RFC 5626. */
+const ofOneHop = ["path", "outbound"];
+
+/** One REGISTER on its way to a registrar, and what its answer means. */
+export class Enrolment {
+  readonly registration: Registration;
+  readonly #request: IncomingRequest;
+  readonly #bindings: Bindings;
+  readonly #clock: Clock;
+  readonly #aor: string;
+  /** The Contacts of the REGISTER by the user part that stands for each. */
+  readonly #own = new Map<string, RegisteredContact>();
+
+  constructor(request: IncomingRequest, registration: Registration, bindings: Bindings, clock: Clock) {
+    this.#request = request;
+    this.registration = registration;
+    this.#bindings = bindings;
+    this.#clock = clock;
+    const { user, host } = registration.aor;
+    this.#aor = `${user}@${host.toLowerCase()}`;
+    for (const contact of registration.contacts) this.#own.set(userFor(this.#aor, contact.address), contact);
+  }
+
+  /** Bindings that it would add, and Contacts that its address of record would then have. */
+  growth(): { readonly added: number; readonly contacts: number } {
+    const known = this.#bindings.of(this.#aor, this.#clock.now());
+    let added = 0;
+    for (const [user, { expires }] of this.#own) {
+      if (expires !== 0 && !known.some((binding) => binding.user === user)) added++;
+    }
+    return { added, contacts: added === 0 ? 0 : known.length + added };
+  }
+
+  /** To the registrar it is a phone at our address. Each phone keeps a Call-ID, and its order of CSeq (RFC 3261 section 10.2.4). */
+  outgoing({ hop }: Candidate): { uri: string; headers: Record<string, string> } {
+    const { uri, headers } = this.#request;
+    const passed = relayedRequestHeaders(headers);
+    for (const option of ofOneHop) for (const list of ["supported", "require"]) dropOption(passed, list, option);
+    passed.from = toHop(headers.from ?? "", hop.address);
+    passed.to = toHop(headers.to ?? "", hop.address);
+    passed["call-id"] = createHash("sha256")
+      .update(headers["call-id"] ?? "")
+      .digest("hex")
+      .slice(0, 32);
+    passed.cseq = headers.cseq ?? "1 REGISTER";
+    const contact = this.registration.all ? "*" : this.#contacts(hop.transport);
+    if (contact !== "") passed.contact = contact;
+    return { uri: `${relocated(uri, hop.address)}${hop.transport}`, headers: passed };
+  }
+
+  #contacts(transport: string): string {
+    return Array.from(this.#own, ([user, { params, expires }]) => {
+      // As a parameter, so that each has its own whatever the Expires field says.
+      const expiry = expires === undefined ? "" : `;expires=${expires}`;
+      return `<sip:${user}@localhost${transport}>${params}${expiry}`;
+    }).join(", ");
+  }
+
+  /** The registrar's 2xx: bindings are kept as it says, and the phone is shown its own Contacts in place of ours. */
+  granted(response: IncomingResponse, reply: { readonly headers: Record<string, string> }, registrar: string): void {
+    const now = this.#clock.now();
+    const listed = readContacts(response.headers) ?? [];
+    const shown: string[] = [];
+    const kept = new Set<string>();
+    for (const { uri, params, expires = defaultExpires } of listed) {
+      const contact = this.#own.get(uri.user)?.address ?? this.#known(uri.user);
+      if (contact === undefined || expires === 0) continue;
+      shown.push(`<${contact}>${params};expires=${expires}`);
+      kept.add(uri.user);
+      if (this.#own.has(uri.user)) this.#keep(uri.user, contact, expires, registrar);
+    }
+    // Some registrars answer without a list. What was asked for is then what there is.
+    if (listed.length === 0) shown.push(...this.#asAsked(response, registrar, kept));
+    for (const user of this.#own.keys()) if (!kept.has(user)) this.#bindings.delete(user);
+    if (this.registration.all) for (const { user } of this.#bindings.of(this.#aor, now)) this.#bindings.delete(user);
+    if (shown.length > 0) reply.headers.contact = shown.join(", ");
+  }
+
+  #asAsked(response: IncomingResponse, registrar: string, kept: Set<string>): string[] {
+    const said = Number.parseInt(response.headers.expires ?? "", 10);
+    const shown: string[] = [];
+    for (const [user, { address, params, expires: asked }] of this.#own) {
+      const expires = asked === 0 || Number.isNaN(said) ? (asked ?? defaultExpires) : said;
+      if (expires === 0) continue;
+      this.#keep(user, address, expires, registrar);
+      kept.add(user);
+      shown.push(`<${address}>${params};expires=${expires}`);
+    }
+    return shown;
+  }
+
+  /** Another Contact of the same address of record. */
+  #known(user: string): string | undefined {
+    const binding = this.#bindings.get(user, this.#clock.now());
+    return binding?.aor === this.#aor ? binding.contact : undefined;
+  }
+
+  #keep(user: string, contact: string, expires: number, registrar: string): void {
+    const expiresAt = this.#clock.now() + expires * 1_000;
+    this.#bindings.put({ user, aor: this.#aor, contact, source: this.#request.source, registrar, expiresAt });
+  }
+}

@@ -1,0 +1,111 @@
+import type { SessionAgent } from "../agents/session-agent.ts";
+import type { Registrar } from "../calls/call-manager.ts";
+import { answersChallenge, hopsLeft } from "../calls/headers.ts";
+import type { LocalCause } from "../calls/local-responses.ts";
+import { RoutedRequest, type RoutedRequestParts } from "../calls/routed-request.ts";
+import type { Timer } from "../clock.ts";
+import type { RealmConfig, RegistrationLimits } from "../config/config.ts";
+import type { Router } from "../routing/router.ts";
+import { parseNameAddr, parseUri } from "../signalling/addresses.ts";
+import type { IncomingRequest } from "../signalling/port.ts";
+import { readRegistration } from "../signalling/registration.ts";
+import { Bindings } from "./bindings.ts";
+import { Enrolment } from "./enrolment.ts";
+import { type RegistrationSnapshot, snapshotOf } from "./snapshot.ts";
+
+export interface RegistrationParts extends RoutedRequestParts {
+  readonly router: Router;
+}
+
+/** How often what has expired is forgotten. It is never shown or used after its time all the same. */
+const sweepEvery = 10_000;
+
+/** Relays REGISTERs to registrars, with ourselves in the place of the phone, and remembers which phone is behind which Contact. */
+export class Registrations implements Registrar {
+  readonly counters = { received: 0, answered: 0, refused: 0, expired: 0 };
+  readonly #parts: RegistrationParts;
+  readonly #limits: RegistrationLimits;
+  readonly #bindings = new Bindings();
+  #sweeper: Timer | undefined;
+
+  constructor(limits: RegistrationLimits, parts: RegistrationParts) {
+    this.#limits = limits;
+    this.#parts = parts;
+  }
+
+  get size(): number {
+    return this.#bindings.size;
+  }
+
+  register(request: IncomingRequest, realm: RealmConfig, from?: SessionAgent): void {
+    this.counters.received++;
+    const enrolment = this.#enrol(request);
+    if (!(enrolment instanceof Enrolment)) {
+      this.counters.refused++;
+      request.respond(this.#parts.replies.for(enrolment));
+      return;
+    }
+    const { clock, router } = this.#parts;
+    const caller = parseUri(parseNameAddr(request.headers.from ?? "")?.uri ?? "");
+    const { user, host } = enrolment.registration.aor;
+    const plan = router.plan({
+      method: "REGISTER",
+      from: caller?.user ?? "",
+      fromHost: caller?.host ?? "",
+      to: user,
+      toHost: host,
+      sourceRealm: realm.identifier,
+      at: clock.date(),
+      answersChallenge: answersChallenge(request.headers),
+      ...(from && { source: from.hostname }),
+    });
+    new RoutedRequest(request, plan, this.#parts, {
+      from,
+      outgoing: (to) => enrolment.outgoing(to),
+      answered: (response, reply, { hop }) => {
+        this.counters.answered++;
+        if (response.status < 300) enrolment.granted(response, reply, hop.name);
+        this.#sweepLater();
+      },
+    }).start();
+  }
+
+  /** At most `limit` registrations, of one address of record (`user@host`) where it is given. */
+  list(limit: number, aor?: string): RegistrationSnapshot[] {
+    const now = this.#parts.clock.now();
+    const wallMinusMonotonic = this.#parts.clock.date() - now;
+    const shown: RegistrationSnapshot[] = [];
+    for (const binding of aor === undefined ? this.#bindings : this.#bindings.of(aor, now)) {
+      if (shown.length >= limit) break;
+      if (binding.expiresAt > now) shown.push(snapshotOf(binding, wallMinusMonotonic));
+    }
+    return shown;
+  }
+
+  stop(): void {
+    this.#sweeper?.cancel();
+    this.#sweeper = undefined;
+  }
+
+  #enrol(request: IncomingRequest): Enrolment | LocalCause {
+    if (hopsLeft(request.headers) < 0) return "too-many-hops";
+    const registration = readRegistration(request.headers);
+    if (!registration) return "bad-request";
+    const enrolment = new Enrolment(request, registration, this.#bindings, this.#parts.clock);
+    const { added, contacts } = enrolment.growth();
+    if (contacts > this.#limits["max-contacts"]) return "too-many-contacts";
+    return added > 0 && this.#bindings.size + added > this.#limits["max-registrations"]
+      ? "too-many-registrations"
+      : enrolment;
+  }
+
+  #sweepLater(): void {
+    if (this.#sweeper || this.#bindings.size === 0) return;
+    const { clock } = this.#parts;
+    this.#sweeper = clock.after(sweepEvery, () => {
+      this.#sweeper = undefined;
+      this.counters.expired += this.#bindings.sweep(clock.now());
+      this.#sweepLater();
+    });
+  }
+}
