@@ -6,6 +6,8 @@ import { Repeated } from "./repeated.ts";
 
 /** How long a call may ring, as one does whose agent was restarted meanwhile, until its caller cancels it. Milliseconds. */
 const ringing = 8_000;
+/** How long a caller waits for the agent to hang up. */
+const forgotten = 8_000;
 /** A call that has not come to an end after this has been lost. */
 const patience = 60_000;
 
@@ -15,6 +17,8 @@ interface Placed {
   readonly timers: readonly NodeJS.Timeout[];
   repeated: Repeated;
   answer?: SipText;
+  /** A response has come, so that the INVITE has arrived. */
+  heard?: true;
   cancelled?: true;
 }
 
@@ -84,6 +88,7 @@ export class SoakCaller {
   #answered(placed: Placed, response: SipText): void {
     const { call, number } = placed;
     const { status } = response;
+    placed.heard = true;
     if (status < 200) {
       if (!placed.cancelled) placed.repeated.answered();
       if (status === 180 && number.startsWith("6")) this.#cancel(placed);
@@ -97,16 +102,19 @@ export class SoakCaller {
     if (placed.answer) return;
     placed.answer = response;
     placed.repeated.answered();
-    // The agent hangs up on calls of these kinds.
-    if (number.startsWith("2") || number.startsWith("9")) return;
-    setTimeout(() => this.#hangUp(placed, response), 50);
+    if (number.startsWith("9")) return;
+    // An agent that was restarted knows of no call to hang up on, so the caller does at last.
+    setTimeout(() => this.#hangUp(placed, response), number.startsWith("2") ? forgotten : 50);
   }
 
   #cancel(placed: Placed): void {
     if (placed.cancelled || placed.answer) return;
     placed.cancelled = true;
     placed.repeated.answered();
-    placed.repeated = new Repeated(() => this.#send(placed.call.cancel()));
+    placed.repeated = new Repeated(() => {
+      if (!placed.heard) this.#send(placed.call.invite());
+      this.#send(placed.call.cancel());
+    });
   }
 
   #hangUp(placed: Placed, answer: SipText): void {
