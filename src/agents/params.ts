@@ -14,12 +14,25 @@ const codes = (doc: string) => ({ format: "codes", default: [] as readonly strin
 /** Every parameter of a session agent (SEMANTICS.md sections 2 to 4 and 8), beside its hostname and `rate-constraints`. */
 export const agentParams = {
   "ip-address": text("Numeric address; without it the hostname is looked up (RFC 3263)."),
-  port: { format: "number", unit: "port", default: 5060, min: 0, max: 65_535, doc: "SIP port." },
+  port: {
+    format: "number",
+    unit: "port",
+    default: 5060,
+    min: 0,
+    max: 65_535,
+    doc: "SIP port. With TLS the default is 5061.",
+  },
   "transport-method": {
     format: "choice",
     choices: ["UDP", "TCP", "TLS"],
     default: "UDP",
     doc: "Transport towards the agent.",
+  },
+  "tls-verify": {
+    format: "choice",
+    choices: ["inherit", "enabled", "disabled"],
+    default: "inherit",
+    doc: "Whether the agent's certificate must name its hostname or address and be of a known authority, or as `signalling.tls` says.",
   },
   "realm-id": text("The realm the agent belongs to; empty = `default`."),
   state: {

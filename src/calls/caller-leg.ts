@@ -1,5 +1,5 @@
 import { normalCarrier } from "../routing/address.ts";
-import { parseNameAddr, parseUri } from "../signalling/addresses.ts";
+import { isSips, parseNameAddr, parseUri } from "../signalling/addresses.ts";
 import { dialogIdOf, type IncomingRequest, type IncomingResponse, type Reply } from "../signalling/port.ts";
 import { addOption, contactOf, hasOption, relayedReply } from "./headers.ts";
 import type { Treat } from "./relay.ts";
@@ -34,6 +34,10 @@ export class CallerLeg {
   get transport(): string {
     const { protocol } = this.invite.source;
     return protocol === "udp" ? "" : `;transport=${protocol}`;
+  }
+
+  get #secure(): boolean {
+    return this.invite.source.protocol === "tls" && isSips(this.invite.uri);
   }
 
   /** The carrier that the caller asks for (RFC 4694), "" for none. */
@@ -93,7 +97,7 @@ export class CallerLeg {
   #reply(response: IncomingResponse, treat: Treat) {
     const reply = relayedReply(response);
     treat(reply.headers);
-    const contact = contactOf(response.headers.contact, this.transport);
+    const contact = contactOf(response.headers.contact, this.transport, this.#secure);
     if (contact) reply.headers.contact = contact;
     return reply;
   }

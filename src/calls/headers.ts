@@ -1,4 +1,4 @@
-import { parseNameAddr, parseUri } from "../signalling/addresses.ts";
+import { isSips, parseNameAddr, parseUri } from "../signalling/addresses.ts";
 import type { Headers, IncomingRequest, IncomingResponse, Message, Reply } from "../signalling/port.ts";
 import type { Destination } from "./next-hop.ts";
 import { hiddenContacts, namesContacts } from "./redirects.ts";
@@ -85,10 +85,12 @@ export function inviteFor(
   headers.from = fromOurselves(invite.headers.from ?? "", numbers?.calling);
   // A redirection changes where the request goes, not whom it was for (RFC 3261 section 8.1.3.4).
   headers.to = toHop(invite.headers.to ?? "", hop.address, redirect ? undefined : numbers?.called);
-  const contact = contactOf(invite.headers.contact, hop.transport);
+  // A caller that asks for TLS by the scheme has it so on the next leg too, where that leg can.
+  const secure = hop.secure || (hop.transport === ";transport=tls" && isSips(invite.uri));
+  const contact = contactOf(invite.headers.contact, hop.transport, secure);
   if (contact) headers.contact = contact;
   const uri = relocated(redirect?.uri ?? invite.uri, hop.address, numbers?.called);
-  return { uri: `${uri}${hop.transport}`, headers };
+  return { uri: secure ? uri.replace(/^sip:/, "sips:") : `${uri}${hop.transport}`, headers };
 }
 
 /** Display name and user pass; the host is the address it is sent from, which only the engine knows. */
@@ -106,10 +108,14 @@ export function toHop(to: string, hop: string, called?: string): string {
   return address ? named(address.display, relocated(address.uri, hop, called)) : `<sip:${hop}>`;
 }
 
-/** The user part of a Contact passes, at our address; the engine's own Contact serves when there is none. */
-export function contactOf(contact: string | undefined, transport: string): string | undefined {
+/**
+ * The user part of a Contact passes, at our address; the engine's own Contact serves when there is none. `secure`: the leg
+ * is set up by SIPS URIs (RFC 3261 section 12.1.1).
+ */
+export function contactOf(contact: string | undefined, transport: string, secure = false): string | undefined {
   const uri = contact === undefined ? undefined : parseUri(parseNameAddr(contact)?.uri ?? "");
-  return uri && uri.user !== "" ? `<sip:${uri.user}@localhost${transport}>` : undefined;
+  if (!uri || uri.user === "") return undefined;
+  return secure ? `<sips:${uri.user}@localhost>` : `<sip:${uri.user}@localhost${transport}>`;
 }
 
 const named = (display: string, uri: string): string => (display === "" ? `<${uri}>` : `${display} <${uri}>`);

@@ -35,10 +35,11 @@ export function candidateOf(selection: Exclude<Selection, { kind: "exhausted" }>
 export function hopOfAddress(address: string): NextHop {
   const uri = parseUri(/^sips?:/i.test(address) ? address : `sip:${address}`);
   if (!uri) return { name: address, address, transport: "" };
-  const transport = uri.param("transport")?.toLowerCase() ?? "udp";
+  const transport = uri.secure ? "tls" : (uri.param("transport")?.toLowerCase() ?? "udp");
   return {
     name: address,
     address: hostPort(uri.host, uri.port),
     transport: transport === "udp" ? "" : `;transport=${transport}`,
+    ...(uri.secure && { secure: true }),
   };
 }

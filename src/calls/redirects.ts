@@ -11,7 +11,7 @@ export function contactsOf(value: string | undefined): Redirect[] {
   for (const each of splitValues(value)) {
     const contact = parseNameAddr(each);
     const uri = contact && parseUri(contact.uri);
-    // A SIPS address asks for what is not offered here.
+    // A SIPS address asks for TLS on every hop behind it, which nobody here can promise.
     if (!contact || !uri || uri.secure) continue;
     const { user, host, port } = uri;
     found.push({ redirect: { uri: contact.uri, user, host, port }, q: qOf(contact.param("q")) });

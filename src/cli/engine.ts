@@ -5,6 +5,7 @@ import type { ListenAddress } from "../config/config.ts";
 import { Engine } from "../engine/engine.ts";
 import { TcpLinkServer } from "../engine/link/tcp-link.ts";
 import { defaultTimers } from "../engine/transaction/timers.ts";
+import { withoutTls } from "../engine/transport/tls-settings.ts";
 import { createLog } from "../operations/log.ts";
 import { explain } from "./configuration.ts";
 import { exitCodes } from "./exit-codes.ts";
@@ -12,14 +13,18 @@ import { onShutdown } from "./shutdown-signals.ts";
 
 interface EngineCommandOptions {
   readonly listen: readonly ListenAddress[];
+  readonly tlsCertificate: string;
+  readonly tlsKey: string;
+  readonly tlsCa: string;
   readonly admin: { readonly address: string; readonly port: number };
   readonly secret: string;
 }
 
 /** `weir engine`: the SIP engine alone, for applications on drachtio-srf that connect to it over TCP. The exit status. */
-export async function engine({ listen, admin, secret }: EngineCommandOptions): Promise<number> {
+export async function engine({ listen, admin, secret, ...files }: EngineCommandOptions): Promise<number> {
   const log = createLog({ level: "info", format: "json" });
-  const running = new Engine({ listen, timers: defaultTimers, clock: systemClock, log });
+  const tls = { ...withoutTls, certificate: files.tlsCertificate, key: files.tlsKey, ca: files.tlsCa };
+  const running = new Engine({ listen, timers: defaultTimers, clock: systemClock, log, tls });
   const links = new TcpLinkServer(running, { host: admin.address, port: admin.port, secret });
   const ended = new Promise<void>((resolve) => {
     onShutdown({ first: () => resolve(), again: () => process.exit(1) });
@@ -42,7 +47,8 @@ export async function engine({ listen, admin, secret }: EngineCommandOptions): P
 /** Every `--listen` adds one; the default stands only where there is none. */
 function addListen(text: string, before: readonly ListenAddress[] | undefined): readonly ListenAddress[] {
   const address = parseListenAddress(text);
-  if (!address) throw new InvalidArgumentError("Expected udp://ADDRESS:PORT or tcp://ADDRESS:PORT.");
+  if (!address)
+    throw new InvalidArgumentError("Expected udp://ADDRESS:PORT, tcp://ADDRESS:PORT or tls://ADDRESS:PORT.");
   return [...(before ?? []), address];
 }
 
@@ -66,12 +72,14 @@ export const engineCommand = new Command("engine")
   )
   .option("-a, --admin <address>", "where applications connect", readAdmin, { address: "127.0.0.1", port: 9_022 })
   .option("-s, --secret <secret>", "what applications must know", "cymru")
+  .option("--tls-certificate <file>", "for tls:// addresses: the certificate (PEM)", "")
+  .option("--tls-key <file>", "its private key", "")
+  .option("--tls-ca <file>", "authorities that are believed (default: those that Node.js brings)", "")
   .action(
     async ({
       listen = defaultListen,
-      admin,
-      secret,
+      ...options
     }: Partial<EngineCommandOptions> & Omit<EngineCommandOptions, "listen">) => {
-      process.exit(await engine({ listen, admin, secret }));
+      process.exit(await engine({ listen, ...options }));
     },
   );

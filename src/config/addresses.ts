@@ -23,15 +23,21 @@ export function parseHostPort(text: string): HostPort | undefined {
   return { address, port };
 }
 
-/** `udp://192.0.2.1:5060`; undefined when it is not that. TLS is not served yet. */
+const protocols = ["udp", "tcp", "tls"] as const;
+
+/** `udp://192.0.2.1:5060`; undefined when it is not that. */
 export function parseListenAddress(text: string): ListenAddress | undefined {
-  const match = /^(udp|tcp):\/\/(.+)$/i.exec(text.trim());
-  const target = match?.[2] === undefined ? undefined : parseHostPort(match[2]);
-  if (!match || !target) return undefined;
-  return { protocol: match[1]?.toLowerCase() === "tcp" ? "tcp" : "udp", ...target };
+  const [scheme = "", rest = ""] = text.trim().split("://", 2);
+  const protocol = protocols.find((known) => known === scheme.toLowerCase());
+  const target = parseHostPort(rest);
+  return protocol && target && { protocol, ...target };
 }
 
 export const formatHostPort = ({ address, port }: HostPort): string =>
   isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
+
+/** TLS takes a TCP port: whoever has the same text here is in the way of the other. */
+export const formatPort = ({ protocol, ...target }: ListenAddress): string =>
+  `${protocol === "udp" ? "udp" : "tcp"} ${formatHostPort(target)}`;
 
 export const formatListenAddress = (listen: ListenAddress): string => `${listen.protocol}://${formatHostPort(listen)}`;

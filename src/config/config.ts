@@ -1,6 +1,7 @@
 import type { AgentParams } from "../agents/params.ts";
 import type { FailoverParams, GroupParams, PolicyParams } from "../routing/params.ts";
 import type { TranslationParams } from "../routing/translation-params.ts";
+import type { TlsFiles } from "../tls-files.ts";
 import type { HeaderRuleSet } from "./header-rules.ts";
 import type { LocalResponseMap } from "./local-responses.ts";
 
@@ -11,12 +12,32 @@ export interface ListenAddress {
   readonly port: number;
 }
 
+/** How TLS is spoken by the embedded engine; files by their absolute names. */
+export interface TlsConfig extends TlsFiles {
+  /** Of peers that connect. */
+  readonly clientCertificate: "none" | "request" | "require";
+  readonly minVersion: "TLSv1.2" | "TLSv1.3";
+  /** Whether servers that are no `peers` must show a certificate that fits. */
+  readonly verify: boolean;
+  /** The agents on TLS. */
+  readonly peers: readonly {
+    /** What they are asked for by, and what their certificates may name. */
+    readonly name: string;
+    /** Numeric; "" = the name is looked up. */
+    readonly address: string;
+    readonly port: number;
+    readonly verify: boolean;
+  }[];
+}
+
 export interface SignallingConfig {
   readonly engine: "embedded" | "drachtio";
   /** Where the embedded engine runs: in the application's thread, or in a worker thread. */
   readonly thread: "same" | "worker";
   readonly listen: readonly ListenAddress[];
   readonly drachtio: { readonly host: string; readonly port: number; readonly secret: string };
+  /** There where TLS is listened on. */
+  readonly tls?: TlsConfig;
   /** RFC 3261 table 4, milliseconds. */
   readonly timers: { readonly t1: number; readonly t2: number; readonly t4: number };
   /** Listeners on which requests are dropped unanswered unless they come from one of these numeric addresses. */

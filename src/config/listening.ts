@@ -1,6 +1,6 @@
 import { isIPv6 } from "node:net";
 import type { AgentParams } from "../agents/params.ts";
-import { formatHostPort, formatListenAddress } from "./addresses.ts";
+import { formatHostPort, formatListenAddress, formatPort } from "./addresses.ts";
 import type { ListenAddress, RealmConfig, SignallingConfig } from "./config.ts";
 import type { Problems } from "./problems.ts";
 import type { Placed } from "./session-agents.ts";
@@ -51,8 +51,11 @@ const kind = (transport: string, address: string): string =>
 /** Addresses that stand twice in one list; port 0 is a different port each time. */
 export function refuseSharedListeners(listen: readonly ListenAddress[], line: number, problems: Problems): void {
   const seen = new Set<string>();
-  for (const address of listen.filter(({ port }) => port > 0).map(formatListenAddress)) {
-    if (seen.has(address)) problems.error({ line, path: "signalling.listen" }, `found ${address} a second time`);
-    seen.add(address);
+  for (const address of listen.filter(({ port }) => port > 0)) {
+    const port = formatPort(address);
+    if (seen.has(port)) {
+      problems.error({ line, path: "signalling.listen" }, `found ${formatListenAddress(address)} a second time`);
+    }
+    seen.add(port);
   }
 }

@@ -15,6 +15,7 @@ import { checkRuleReferences } from "./rule-references.ts";
 import { readAgents } from "./session-agents.ts";
 import { readSystem, type SystemConfig } from "./system.ts";
 import { sectionNames } from "./system-params.ts";
+import { readTls } from "./tls.ts";
 import { readTranslations } from "./translation-rules.ts";
 import { type MapNode, parseYaml } from "./yaml-source.ts";
 
@@ -53,7 +54,7 @@ export function loadConfig(text: string, file: string, environment = process.env
   const problems = new Problems(file);
   const document = parseYaml(text, problems);
   const root = document && asRoot(document, problems);
-  const config = root && readConfig(root, environment, problems);
+  const config = root && readConfig(root, file, environment, problems);
   const { errors, warnings } = problems;
   return config && errors.length === 0 ? { config, warnings } : { errors, warnings };
 }
@@ -103,7 +104,7 @@ function asRoot(document: NonNullable<ReturnType<typeof parseYaml>>, problems: P
   return asMap(document, "", problems);
 }
 
-function readConfig(root: MapNode, environment: NodeJS.ProcessEnv, problems: Problems): WeirConfig {
+function readConfig(root: MapNode, file: string, environment: NodeJS.ProcessEnv, problems: Problems): WeirConfig {
   refuseUnknownKeys(root, "", topLevelKeys, problems);
   const system = readSystem(root, environment, problems);
   checkSystem(system, root, problems);
@@ -118,7 +119,8 @@ function readConfig(root: MapNode, environment: NodeJS.ProcessEnv, problems: Pro
   for (const [key, items] of Object.entries({ "session-agents": agents, "local-policies": policies })) {
     if (items.length === 0) problems.warning({ line: root.line, path: key }, "there are none, so no call is routed");
   }
-  if (system.signalling.engine === "embedded") warnAboutListening(agents, listen, problems);
+  const embedded = system.signalling.engine === "embedded";
+  if (embedded) warnAboutListening(agents, listen, problems);
 
   const names = new Names(agents, groups, realms, problems);
   const responses = readLocalResponses(root, problems);
@@ -128,10 +130,12 @@ function readConfig(root: MapNode, environment: NodeJS.ProcessEnv, problems: Pro
   const ids = { "translation-rules": idsOf(translations), "header-rules": idsOf(headerRules) };
   checkRuleReferences(root, ids, problems);
   const resolved = resolveAgents(agents, names, problems);
+  const { tls: tlsSection, ...signalling } = system.signalling;
+  const tls = embedded ? readTls(tlsSection, { file, root, listen, agents: resolved }, problems) : undefined;
   const closed = responses["unknown-source"]?.status === 0 ? closedListeners(realms, resolved) : [];
   return {
     ...system,
-    signalling: { ...system.signalling, listen, closed },
+    signalling: { ...signalling, listen, closed, ...(tls && { tls }) },
     realms,
     "local-response-map": responses,
     "translation-rules": translations,

@@ -32,7 +32,7 @@ export function expectation(param: SystemParam): string {
     case "codes":
       return "response codes 100 to 699 or ranges such as 500-599";
     case "listen":
-      return "addresses such as udp://192.0.2.1:5060 or tcp://[2001:db8::1]:5060";
+      return "addresses such as udp://192.0.2.1:5060, tcp://[2001:db8::1]:5060 or tls://192.0.2.1:5061";
     case "address":
       return "an address and port such as 127.0.0.1:8080";
   }

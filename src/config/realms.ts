@@ -1,4 +1,4 @@
-import { formatListenAddress } from "./addresses.ts";
+import { formatListenAddress, formatPort } from "./addresses.ts";
 import type { ListenAddress, RealmConfig } from "./config.ts";
 import type { Problems } from "./problems.ts";
 import { asMap, eachItem, readName, readTable, refuseUnknownKeys } from "./read-map.ts";
@@ -61,9 +61,6 @@ export function readRealms(root: MapNode, listen: readonly ListenAddress[], prob
 
 /** Port 0 is a different port each time, so it is never shared. */
 function shared(addresses: readonly ListenAddress[], realms: readonly RealmConfig[]): string[] {
-  const taken = new Set(realms.flatMap((realm) => realm.listen.map(formatListenAddress)));
-  return addresses
-    .filter(({ port }) => port > 0)
-    .map(formatListenAddress)
-    .filter((address) => taken.has(address));
+  const taken = new Set(realms.flatMap((realm) => realm.listen.map(formatPort)));
+  return addresses.filter((address) => address.port > 0 && taken.has(formatPort(address))).map(formatListenAddress);
 }

@@ -23,6 +23,8 @@ export function placed<T>(value: T, map: MapNode, path: string): Placed<T> {
 }
 
 const agentDefaults = defaultsOf(agentParams);
+/** RFC 3261 section 19.1.2. */
+const tlsAgentDefaults = { ...agentDefaults, port: 5_061 };
 const rateDefaults = defaultsOf(rateConstraintParams);
 const agentKeys = ["hostname", ...Object.keys(agentParams), "rate-constraints"];
 
@@ -33,7 +35,9 @@ export function readAgents(root: MapNode, problems: Problems): Placed<AgentParam
     if (!map) continue;
     refuseUnknownKeys(map, path, agentKeys, problems);
     const hostname = readName(map, "hostname", path, problems);
-    const values = withDefaults<typeof agentParams>(agentDefaults, readTable(map, path, agentParams, problems));
+    const set = readTable(map, path, agentParams, problems);
+    const defaults = set.get("transport-method") === "TLS" ? tlsAgentDefaults : agentDefaults;
+    const values = withDefaults<typeof agentParams>(defaults, set);
     const constraints = readRateConstraints(map, path, problems);
     // An agent without a name is left out, but only after everything else wrong with it was told.
     const address = canonicalAddress(values["ip-address"]) ?? values["ip-address"];
@@ -75,6 +79,10 @@ function checkAgent(agent: Placed<AgentParams>, problems: Problems): void {
   }
   if (address !== "" && params.port === 0) {
     refuse("port", "found 0, which leaves the port to DNS, expected 1 to 65535 beside an ip-address");
+  }
+
+  if (params["tls-verify"] !== "inherit" && params["transport-method"] !== "TLS") {
+    warn("tls-verify", "not used, as transport-method is not TLS");
   }
 
   const method = params["ping-method"];

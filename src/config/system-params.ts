@@ -17,6 +17,7 @@ const milliseconds = (defaultMs: number, doc: string): SystemParam => ({
   max: 60_000,
   doc,
 });
+const file = (doc: string): SystemParam => ({ format: "text", default: "", doc: `PEM file. ${doc}` });
 const seconds = (defaultS: number, max: number, doc: string, min = 0): SystemParam => ({
   format: "number",
   unit: "s",
@@ -51,6 +52,28 @@ export const systemParams = {
     host: { format: "text", default: "127.0.0.1", doc: "Address of the external drachtio-server." },
     port: port(9022, "Its port for applications."),
     secret: { format: "text", default: "cymru", doc: "Its secret." },
+  },
+  "signalling.tls": {
+    certificate: file("Our certificate, followed by those that lead from it to its authority; shown to all peers."),
+    key: file("Its private key, without a passphrase."),
+    ca: file("Certificates of the authorities that are believed. Empty = the public ones that Node.js brings."),
+    "client-certificate": {
+      format: "choice",
+      choices: ["none", "request", "require"],
+      default: "none",
+      doc: "Of peers that connect: a certificate is not asked for, or is asked for, or is demanded.",
+    },
+    verify: {
+      format: "switch",
+      default: "enabled",
+      doc: "disabled: whatever certificate an agent shows will do, save where its own `tls-verify` says otherwise.",
+    },
+    "min-version": {
+      format: "choice",
+      choices: ["TLSv1.2", "TLSv1.3"],
+      default: "TLSv1.2",
+      doc: "The oldest version that is spoken.",
+    },
   },
   "signalling.timers": {
     t1: milliseconds(500, "T1, the estimate of the round-trip time (RFC 3261 section 17)."),

@@ -6,7 +6,7 @@ import { type Resolver, systemResolver } from "./core/way-out.ts";
 import type { AppLink, AppPeer, LinkHost } from "./link/app-link.ts";
 import type { SipMessage } from "./message/sip-message.ts";
 import type { TimerValues } from "./transaction/timers.ts";
-import { type Target, Transports } from "./transport/transport.ts";
+import { type Target, type TlsSettings, Transports } from "./transport/transport.ts";
 
 export type { EngineLog } from "./core/context.ts";
 
@@ -18,6 +18,8 @@ export interface EngineOptions {
   readonly log: EngineLog;
   /** Listeners on which strangers are not even refused. */
   readonly closed?: readonly ClosedListener[];
+  /** Needed where TLS is listened on. */
+  readonly tls?: TlsSettings;
   /** How names of next hops become addresses; default: the system's resolver. */
   readonly resolve?: Resolver;
 }
@@ -28,7 +30,7 @@ export class Engine implements LinkHost {
   readonly #core: Core;
   readonly #peers = new Map<AppLink, AppPeer>();
 
-  constructor({ listen, timers, clock, log, closed = [], resolve = systemResolver }: EngineOptions) {
+  constructor({ listen, timers, clock, log, closed = [], tls, resolve = systemResolver }: EngineOptions) {
     const screen = new StrangerScreen(closed);
     this.#transports = new Transports(
       listen,
@@ -43,7 +45,7 @@ export class Engine implements LinkHost {
           this.#core.malformed(message, flow, (request) => this.#transports.responseFlow(request, flow)),
         defect: (error) => log.warn({ err: error }, "a message could not be handled"),
       },
-      { clock },
+      { clock, warn: (detail, message) => log.warn(detail, message), ...(tls && { tls }) },
     );
     this.#core = new Core({ clock, timers, log, transports: this.#transports, resolve });
   }

@@ -7,7 +7,7 @@ import { FrameQueue } from "./link/frame-queue.ts";
 import { VirtualServer } from "./link/virtual-link.ts";
 import type { FromEngine, ToEngine, WorkerSettings } from "./link/worker-protocol.ts";
 import type { TimerValues } from "./transaction/timers.ts";
-import type { Target } from "./transport/transport.ts";
+import type { Target, TlsSettings } from "./transport/transport.ts";
 
 export interface WorkerEngineOptions {
   readonly listen: readonly Target[];
@@ -15,6 +15,8 @@ export interface WorkerEngineOptions {
   readonly timers: TimerValues;
   /** As `EngineOptions.closed`. */
   readonly closed?: readonly ClosedListener[];
+  /** As `EngineOptions.tls`. */
+  readonly tls?: TlsSettings;
   readonly log: EngineLog;
   /** As `AppLink.packed`. Default false. */
   readonly packed?: boolean;
@@ -45,11 +47,12 @@ export class WorkerEngine {
     timers,
     log,
     closed = [],
+    tls,
     packed = false,
     reportTrying = true,
     program = built,
   }: WorkerEngineOptions) {
-    const workerData: WorkerSettings = { listen, timers, closed, packed, reportTrying };
+    const workerData: WorkerSettings = { listen, timers, closed, tls, packed, reportTrying };
     this.#worker = new Worker(program, { workerData });
     this.#exited = new Promise((resolve) => this.#worker.once("exit", () => resolve()));
     this.#log = log;

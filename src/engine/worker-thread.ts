@@ -16,6 +16,7 @@ function run(port: MessagePort, settings: WorkerSettings): void {
     listen: settings.listen,
     timers: settings.timers,
     closed: settings.closed,
+    ...(settings.tls && { tls: settings.tls }),
     clock: systemClock,
     log: { warn: (detail, message) => tell({ kind: "warning", detail: plain(detail), message }) },
   });

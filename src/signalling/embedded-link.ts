@@ -29,22 +29,14 @@ export class EmbeddedLink implements EngineLink {
     this.#server = server;
   }
 
-  static inThisThread(
-    { listen, timers, closed = [] }: SignallingConfig,
-    clock: Clock,
-    log: SignallingLog,
-  ): EmbeddedLink {
-    const engine = new Engine({ listen, timers, closed, clock, log });
+  static inThisThread(config: SignallingConfig, clock: Clock, log: SignallingLog): EmbeddedLink {
+    const engine = new Engine({ ...engineOptions(config), clock, log });
     return new EmbeddedLink(engine, createVirtualLink(engine, { packed: true }));
   }
 
   /** `program`: the thread's, where it is not the built one. */
-  static inWorkerThread(
-    { listen, timers, closed = [] }: SignallingConfig,
-    log: SignallingLog,
-    program?: URL,
-  ): EmbeddedLink {
-    const engine = new WorkerEngine({ listen, timers, closed, log, packed: true, ...(program && { program }) });
+  static inWorkerThread(config: SignallingConfig, log: SignallingLog, program?: URL): EmbeddedLink {
+    const engine = new WorkerEngine({ ...engineOptions(config), log, packed: true, ...(program && { program }) });
     return new EmbeddedLink(engine, engine.server);
   }
 
@@ -64,3 +56,11 @@ export class EmbeddedLink implements EngineLink {
     return this.#engine.stop();
   }
 }
+
+/** What an engine is told in either thread. */
+const engineOptions = ({ listen, timers, closed = [], tls }: SignallingConfig) => ({
+  listen,
+  timers,
+  closed,
+  ...(tls && { tls }),
+});

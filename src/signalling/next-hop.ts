@@ -9,6 +9,8 @@ export interface NextHop {
   readonly address: string;
   /** `;transport=tcp`, or "" for UDP, which is what a URI without it means (RFC 3263 section 4.1). */
   readonly transport: string;
+  /** To be asked by a SIPS URI, whatever URI the caller used. */
+  readonly secure?: true;
 }
 
 export function hopOfAgent(params: AgentParams): NextHop {

@@ -113,7 +113,8 @@ describe("a list of addresses or codes", () => {
     - [tcp]
 failover: { recurse-codes: [503, 99] }
 `;
-    const addresses = "expected addresses such as udp://192.0.2.1:5060 or tcp://[2001:db8::1]:5060";
+    const addresses =
+      "expected addresses such as udp://192.0.2.1:5060, tcp://[2001:db8::1]:5060 or tls://192.0.2.1:5061";
     expect(read(text).errors).toEqual([
       `weir.yaml:4: signalling.listen[1]: found "udp://127.0.0.2:99999", ${addresses}`,
       `weir.yaml:5: signalling.listen[2]: found a list of 1, ${addresses}`,
@@ -242,6 +243,7 @@ describe("a session agent", () => {
       "max-sustain-rate: 3 is above max-burst-rate, which is 2, so that it never limits",
     ]);
     expect(agentWarnings("ping-interval: 5")).toEqual(["ping-interval: no ping is sent, as ping-method is empty"]);
+    expect(agentWarnings("tls-verify: disabled")).toEqual(["tls-verify: not used, as transport-method is not TLS"]);
     expect(agentWarnings("transport-method: TLS")).toEqual([
       "transport-method: the agent cannot be reached, as Weir listens on no TLS IPv4 address",
     ]);

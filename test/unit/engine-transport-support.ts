@@ -5,10 +5,17 @@ import type { Clock } from "../../src/clock.ts";
 import { systemClock } from "../../src/clock.ts";
 import type { MalformedMessage, SipMessage } from "../../src/engine/message/sip-message.ts";
 import type { TransportLimits } from "../../src/engine/transport/limits.ts";
-import { type Flow, type Target, type TransportHandlers, Transports } from "../../src/engine/transport/transport.ts";
+import {
+  type Flow,
+  type Target,
+  type TlsSettings,
+  type TransportHandlers,
+  Transports,
+} from "../../src/engine/transport/transport.ts";
 
 export const udp: Target = { protocol: "udp", address: "127.0.0.1", port: 0 };
 export const tcp: Target = { protocol: "tcp", address: "127.0.0.1", port: 0 };
+export const tls: Target = { protocol: "tls", address: "127.0.0.1", port: 0 };
 
 /** An OPTIONS that is told from others by its Call-ID. */
 export function options(
@@ -59,6 +66,8 @@ export async function station(
     limits?: Partial<TransportLimits>;
     handle?: TransportHandlers["message"];
     refuse?: TransportHandlers["malformed"];
+    tls?: TlsSettings;
+    warn?: (detail: object, message: string) => void;
   } = {},
 ): Promise<Station> {
   const arrived: Station["arrived"] = [];
@@ -77,7 +86,12 @@ export async function station(
       },
       defect: (error) => defects.push(error),
     },
-    { clock: options.clock ?? systemClock, ...(options.limits ? { limits: options.limits } : {}) },
+    {
+      clock: options.clock ?? systemClock,
+      ...(options.limits && { limits: options.limits }),
+      ...(options.tls && { tls: options.tls }),
+      ...(options.warn && { warn: options.warn }),
+    },
   );
   await transports.start();
   stations.push(transports);

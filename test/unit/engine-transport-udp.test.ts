@@ -134,11 +134,13 @@ describe("starting", () => {
     await expect(second.start()).rejects.toMatchObject({ code: "WEIR_LISTEN_FAILED" });
   });
 
-  it("says that TLS is not supported", async () => {
+  it("says that TLS needs a certificate", async () => {
     const transports = new Transports([{ protocol: "tls", address: "127.0.0.1", port: 0 }], silent, {
       clock: systemClock,
     });
-    await expect(transports.start()).rejects.toMatchObject({ detail: { reason: "TLS is not supported" } });
+    await expect(transports.start()).rejects.toMatchObject({
+      detail: { protocol: "tls", reason: "TLS needs a certificate and its key" },
+    });
   });
 });
 

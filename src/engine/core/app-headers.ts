@@ -67,14 +67,15 @@ export function localise(value: string, flow: LocalSide): string {
   return value.replace(/([@:])localhost(?![\w.:-])/g, `$1${hostPort(flow.localAddress, flow.localPort)}`);
 }
 
-/** The URI at which the peer of `flow` reaches the engine. */
-export function localUri(flow: LocalSide): string {
-  const transport = flow.protocol === "udp" ? "" : `;transport=${flow.protocol}`;
-  return `sip:${hostPort(flow.localAddress, flow.localPort)}${transport}`;
+/** The URI at which the peer of `flow` reaches the engine; `secure`: by SIPS, which means TLS by itself (RFC 5630). */
+export function localUri(flow: LocalSide, secure = false): string {
+  const address = hostPort(flow.localAddress, flow.localPort);
+  if (secure) return `sips:${address}`;
+  return `sip:${address}${flow.protocol === "udp" ? "" : `;transport=${flow.protocol}`}`;
 }
 
 /** A Contact that leads back to the engine. */
-export const engineContact = (flow: LocalSide): string => `<${localUri(flow)}>`;
+export const engineContact = (flow: LocalSide, secure: boolean): string => `<${localUri(flow, secure)}>`;
 
 /** The application's Contact, all values on one line; undefined when it gave none. */
 export function givenContact(message: SipMessage, flow: LocalSide): string | undefined {
@@ -82,8 +83,11 @@ export function givenContact(message: SipMessage, flow: LocalSide): string | und
   return values.length === 0 ? undefined : localise(values.join(", "), flow);
 }
 
-/** The Via value of a request of ours on `flow` (RFC 3261 section 18.1.1, RFC 3581). */
+/**
+ * The Via value of a request of ours on `flow` (RFC 3261 section 18.1.1, RFC 3581). On TLS it offers the peer to send its own
+ * requests over the same connection (RFC 5923).
+ */
 export function viaOf(flow: LocalSide, branch: string): string {
   const sentBy = hostPort(flow.localAddress, flow.localPort);
-  return `SIP/2.0/${flow.protocol.toUpperCase()} ${sentBy};branch=${branch};rport`;
+  return `SIP/2.0/${flow.protocol.toUpperCase()} ${sentBy};branch=${branch};rport${flow.protocol === "tls" ? ";alias" : ""}`;
 }

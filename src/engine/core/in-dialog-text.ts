@@ -30,7 +30,7 @@ export function ownRequest(dialog: Dialog, flow: Flow, method: string, headers =
 export function appRequest(dialog: Dialog, flow: Flow, message: SipMessage): ReadyRequest {
   const { method } = message;
   const given = givenContact(message, flow);
-  const contact = withContact.has(method) ? (ownContact(dialog, given) ?? engineContact(flow)) : given;
+  const contact = withContact.has(method) ? (ownContact(dialog, given) ?? engineContact(flow, dialog.secure)) : given;
   return ready(dialog, flow, {
     method,
     maxForwards: message.maxForwards < 0 ? 70 : message.maxForwards,

@@ -66,7 +66,7 @@ export abstract class OutgoingRequest implements ClientTransactionUser {
   transportFailure(error: Error): void {
     this.core.counters.localFailures++;
     this.core.log.warn({ reason: error.message }, "request not delivered");
-    this.makeUp(503);
+    this.makeUp(503, asPhrase(error.message));
   }
 
   /** Ends the request by a response that the peer never gave. */
@@ -97,3 +97,9 @@ export abstract class OutgoingRequest implements ClientTransactionUser {
     this.owner.deliver(this.core.frames.inDialog(text, party, this.id, this.dialogId, bytes));
   }
 }
+
+/** The longest reason phrase that is made of the words of others. */
+const maxPhrase = 200;
+
+/** Text of the system or of a peer's certificate as a reason phrase: one line of what can be printed. */
+const asPhrase = (text: string): string => text.replaceAll(/[^\x20-\x7e]+/g, " ").slice(0, maxPhrase);

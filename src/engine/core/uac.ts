@@ -1,6 +1,6 @@
 import { dialogId as dialogIdOf } from "../dialog/dialog.ts";
 import type { SipMessage } from "../message/sip-message.ts";
-import { hostPort } from "../message/uri.ts";
+import { hostPort, isSips } from "../message/uri.ts";
 import type { Flow } from "../transport/transport.ts";
 import {
   appHeaderLines,
@@ -187,7 +187,8 @@ function newRequestText(message: SipMessage, begun: NewRequest, flow: LocalSide,
   const { method, requestUri } = message;
   const from = message.header("from") ?? `<${localUri(flow)}>`;
   const given = givenContact(message, flow);
-  const contact = given ?? (method === "INVITE" || subscribes(method) ? engineContact(flow) : undefined);
+  const begins = method === "INVITE" || subscribes(method);
+  const contact = given ?? (begins ? engineContact(flow, isSips(requestUri)) : undefined);
   const to = message.header("to") ?? `<${requestUri}>`;
   const { body } = message;
   return (

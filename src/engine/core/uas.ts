@@ -1,5 +1,6 @@
 import { ownContact, refreshTarget, uasDialog } from "../dialog/dialog.ts";
 import type { SipMessage } from "../message/sip-message.ts";
+import { isSips } from "../message/uri.ts";
 import { responseTo } from "../message/write.ts";
 import { magicCookie } from "../transaction/keys.ts";
 import type { ServerTransaction } from "../transaction/server-transaction.ts";
@@ -251,12 +252,13 @@ function responseText(incoming: IncomingRequest, message: SipMessage, rseq: numb
   const { request, flow, localTag } = server;
   const { status } = message;
   const makesDialog = status < 300 && (method === "INVITE" || subscribes(method));
+  const secure = flow.protocol === "tls" && isSips(request.requestUri);
   const needsContact = makesDialog || (status < 300 && method === "UPDATE");
   const topVia = stampVia(request, flow);
   const writer = responseTo(request, status, { phrase: message.reasonPhrase, toTag: localTag, topVia });
   if (makesDialog) writer.headers("Record-Route", request.headers("record-route"));
   const given = givenContact(message, flow);
-  const contact = needsContact ? (ownContact(incoming.dialog?.data, given) ?? engineContact(flow)) : given;
+  const contact = needsContact ? (ownContact(incoming.dialog?.data, given) ?? engineContact(flow, secure)) : given;
   if (contact !== undefined) writer.header("Contact", contact);
   if (rseq !== undefined) writer.header("RSeq", rseq);
   eachAppHeader(message, writtenInResponse, flow, (name, value) => writer.header(name, value));

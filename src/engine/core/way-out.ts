@@ -56,9 +56,12 @@ export class WayOut {
     );
   }
 
-  #flowTo({ protocol, port }: NextHop, address: string, begins: boolean, watch: Watch): Flow | NoWay {
+  #flowTo({ protocol, host, port }: NextHop, address: string, begins: boolean, watch: Watch): Flow | NoWay {
     if (begins && this.#ways.isLocal(address, port)) return "itself";
-    return this.#ways.flowTo({ protocol, address, port }, { watch }) ?? "no-transport";
+    const target = { protocol, address, port };
+    // The name that was asked for is what the peer's certificate has to show (RFC 5922 section 7.1).
+    const named = protocol === "tls" && host !== address ? { ...target, name: host } : target;
+    return this.#ways.flowTo(named, { watch }) ?? "no-transport";
   }
 }
 

@@ -1,5 +1,6 @@
 import { parseNameAddr } from "../message/name-addr.ts";
 import type { SipMessage } from "../message/sip-message.ts";
+import { isSips } from "../message/uri.ts";
 
 /**
  * One dialog (RFC 3261 section 12), as plain data: `JSON.stringify` writes it out and `JSON.parse` brings it back. Only the
@@ -57,7 +58,7 @@ export function uasDialog(request: SipMessage, localTag: string, status: number,
     remoteTarget: contactUri(request) ?? parseNameAddr(from)?.uri ?? "",
     localContact: "",
     routeSet: request.headerValues("record-route"),
-    secure: overTls && request.requestUri.startsWith("sips:"),
+    secure: overTls && isSips(request.requestUri),
   };
 }
 
@@ -65,7 +66,7 @@ export function uasDialog(request: SipMessage, localTag: string, status: number,
  * The dialog that a response (101 to 299, with To tag) to our request makes (RFC 3261 section 12.1.2). What the response
  * repeats of the request (From, Call-ID, CSeq) is taken from it. `requestUri`: ours, the target until a Contact is known.
  */
-export function uacDialog(response: SipMessage, requestUri: string, overTls = false): Dialog {
+export function uacDialog(response: SipMessage, requestUri: string): Dialog {
   const { callId, fromTag, toTag, cseq } = response;
   return {
     id: dialogId(callId, fromTag),
@@ -82,7 +83,8 @@ export function uacDialog(response: SipMessage, requestUri: string, overTls = fa
     remoteTarget: contactUri(response) ?? requestUri,
     localContact: "",
     routeSet: response.headerValues("record-route").reverse(),
-    secure: overTls && requestUri.startsWith("sips:"),
+    // It was sent over nothing else.
+    secure: isSips(requestUri),
   };
 }
 

@@ -1,12 +1,13 @@
 import type { ClosedListener } from "../core/stranger-screen.ts";
 import type { TimerValues } from "../transaction/timers.ts";
-import type { Target } from "../transport/transport.ts";
+import type { Target, TlsSettings } from "../transport/transport.ts";
 
 /** What the engine's thread is started with. */
 export interface WorkerSettings {
   readonly listen: readonly Target[];
   readonly timers: TimerValues;
   readonly closed: readonly ClosedListener[];
+  readonly tls: TlsSettings | undefined;
   readonly packed: boolean;
   readonly reportTrying: boolean;
 }

@@ -67,6 +67,9 @@ export function hostPort(host: string, port: number): string {
   return port === 0 ? bracketed(host) : `${bracketed(host)}:${port}`;
 }
 
+/** Whether a URI asks for TLS by its scheme. */
+export const isSips = (uri: string): boolean => /^sips:/i.test(uri);
+
 /** A parsed `sip:` or `sips:` URI. Parts keep the escapes they came with (RFC 3261 section 19.1.2). */
 export class SipUri implements HostPort {
   constructor(

@@ -1,7 +1,10 @@
 import dgram from "node:dgram";
 import { isIP, SocketAddress } from "node:net";
 import { networkInterfaces } from "node:os";
-import type { Target } from "./transport.ts";
+import type { Protocol, Target } from "./transport.ts";
+
+/** The port that is meant when none is given (RFC 3261 section 19.1.2). */
+export const defaultPort = (protocol: Protocol): number => (protocol === "tls" ? 5_061 : 5_060);
 
 /** An address as the system writes it: IPv6 in its short form. Anything that is no address comes back as it is. */
 export function normalAddress(host: string): string {

@@ -15,6 +15,10 @@ export interface TransportCounters {
   connectionsRefused: number;
   /** Closed by us for what the peer did: garbage, too slow, never reading, idle. */
   connectionsClosed: number;
+  /** Accepted connections whose TLS handshake came to nothing. */
+  handshakesFailed: number;
+  /** Times that changed certificates were taken into use. */
+  certificatesReplaced: number;
   /** UDP peers that have a socket of their own now. */
   watchedPeers: number;
   /** Failures reported to flows: unreachable peers, connections lost, messages the system would not send. */
@@ -35,6 +39,8 @@ export function newCounters(): TransportCounters {
     connectionsOpened: 0,
     connectionsRefused: 0,
     connectionsClosed: 0,
+    handshakesFailed: 0,
+    certificatesReplaced: 0,
     watchedPeers: 0,
     failures: 0,
     defects: 0,

@@ -1,5 +1,6 @@
 import type { MalformedMessage, SipMessage } from "../message/sip-message.ts";
 
+export type { TlsPeer, TlsSettings } from "./tls-settings.ts";
 export { Transports } from "./transports.ts";
 export { stampVia } from "./via-stamp.ts";
 
@@ -12,6 +13,8 @@ export interface Target {
   readonly address: string;
   /** 0 in a listening target: any free port. */
   readonly port: number;
+  /** The name that the address was found by, for TLS to ask for and to check. */
+  readonly name?: string;
 }
 
 /**
@@ -37,8 +40,8 @@ export interface Flow {
    */
   send(text: string): void;
   /**
-   * Calls `listener` when the peer turns out to be unreachable: ICMP on a watched UDP flow, a TCP connection refused, reset,
-   * closed, or not made in time, or a message the system would not send. Returns the way to stop listening.
+   * Calls `listener` when the peer turns out to be unreachable: ICMP on a watched UDP flow, a connection refused, reset,
+   * closed, or not made in time, a TLS handshake that failed, or a message the system would not send. Returns the way to stop listening.
    */
   onFailure(listener: FailureListener): () => void;
 }

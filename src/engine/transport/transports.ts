@@ -1,12 +1,16 @@
 import type { Clock } from "../../clock.ts";
 import { WeirError } from "../../errors.ts";
 import type { SipMessage } from "../message/sip-message.ts";
-import { bestListener, familyOf, isListening, normalAddress } from "./addresses.ts";
+import { bestListener, defaultPort, familyOf, isListening, normalAddress } from "./addresses.ts";
 import { newCounters, type TransportCounters } from "./counters.ts";
 import { defaultLimits, type TransportLimits } from "./limits.ts";
 import { ReturnPath } from "./return-path.ts";
-import { TcpConnection } from "./tcp-connection.ts";
-import { TcpListener } from "./tcp-listener.ts";
+import { StreamConnection, type StreamDeps } from "./stream-connection.ts";
+import { StreamListener } from "./stream-listener.ts";
+import { tcpSockets } from "./stream-sockets.ts";
+import { TlsCredentials } from "./tls-credentials.ts";
+import { type TlsSettings, withoutTls } from "./tls-settings.ts";
+import { TlsSockets } from "./tls-sockets.ts";
 import type { Flow, Target, TransportHandlers, Watch } from "./transport.ts";
 import { Turn } from "./turn.ts";
 import { UdpListener } from "./udp-listener.ts";
@@ -14,45 +18,51 @@ import { UdpListener } from "./udp-listener.ts";
 export interface TransportsOptions {
   readonly clock: Clock;
   readonly limits?: Partial<TransportLimits>;
+  /** Needed where TLS is listened on. */
+  readonly tls?: TlsSettings;
+  /** Hears what an operator should know. */
+  readonly warn?: (detail: object, message: string) => void;
 }
-
-/** RFC 3261 section 19.1.2: the port of UDP and TCP when none is given. */
-const DEFAULT_PORT = 5060;
 
 /** All listening addresses and the flows from them. RFC 3261 section 18. */
 export class Transports {
   readonly counters: TransportCounters = newCounters();
   readonly #turn: Turn;
   readonly #udp: UdpListener[] = [];
-  readonly #tcp: TcpListener[] = [];
-  readonly #listeners: (UdpListener | TcpListener)[] = [];
-  readonly #unsupported: readonly Target[];
+  readonly #streams: Readonly<Record<"tcp" | "tls", StreamListener[]>> = { tcp: [], tls: [] };
+  readonly #listeners: readonly (UdpListener | StreamListener)[];
+  readonly #tls: TlsCredentials | undefined;
 
   constructor(listen: readonly Target[], handlers: TransportHandlers, options: TransportsOptions) {
     const { counters } = this;
+    const { clock, tls, warn = () => {} } = options;
     const limits = { ...defaultLimits, ...options.limits };
     const turn = new Turn(handlers, counters);
+    const deps: StreamDeps = { turn, clock, counters, limits };
     this.#turn = turn;
+    if (listen.some(({ protocol }) => protocol === "tls")) {
+      this.#tls = new TlsCredentials(tls ?? withoutTls, { clock, counters, warn });
+    }
     for (const target of listen) {
-      if (target.protocol === "udp") {
+      const { protocol } = target;
+      if (protocol === "udp") {
         this.#udp.push(new UdpListener(target, { turn, counters, watchedPeers: limits.watchedPeers }));
-      } else if (target.protocol === "tcp") {
-        this.#tcp.push(new TcpListener(target, { turn, clock: options.clock, counters, limits }));
+      } else {
+        const sockets = protocol === "tls" && this.#tls ? new TlsSockets(this.#tls) : tcpSockets;
+        this.#streams[protocol].push(new StreamListener(target, sockets, deps));
       }
     }
-    this.#listeners.push(...this.#udp, ...this.#tcp);
-    this.#unsupported = listen.filter(({ protocol }) => protocol === "tls");
+    this.#listeners = [...this.#udp, ...this.#streams.tcp, ...this.#streams.tls];
   }
 
   /**
    * Binds every address or none. Throws WEIR_LISTEN_FAILED with `address`, `port`, `protocol` and the system's `reason` in
-   * its detail.
+   * its detail; so too for TLS whose files cannot be used.
    */
   async start(): Promise<void> {
-    const [tls] = this.#unsupported;
-    if (tls !== undefined) throw listenFailed(tls, "TLS is not supported");
     for (const listener of this.#listeners) {
       try {
+        if (listener === this.#streams.tls[0]) this.#tls?.start();
         await listener.start();
       } catch (error) {
         await this.stop();
@@ -64,6 +74,7 @@ export class Transports {
   /** Writes what is queued, then closes every socket. Flows still held say nothing more and hear nothing more. */
   async stop(): Promise<void> {
     this.flush();
+    this.#tls?.stop();
     await Promise.all(this.#listeners.map((listener) => listener.stop()));
   }
 
@@ -74,14 +85,15 @@ export class Transports {
 
   /**
    * The way to a target; undefined when its protocol and address family are not listened on, the address is no numeric one,
-   * or the connections are used up. `watch` (UDP) has ICMP errors reported, at the price of a socket for each peer. TCP takes
-   * the connection there is, whoever opened it, or opens one.
+   * or the connections are used up. `watch` (UDP) has ICMP errors reported, at the price of a socket for each peer. TCP and
+   * TLS take the connection there is, whoever opened it, or open one.
    */
   flowTo(target: Target, options?: { readonly watch?: Watch | undefined }): Flow | undefined {
     const address = normalAddress(target.address);
     if (familyOf(address) === 0 || target.port <= 0 || target.port > 65_535) return undefined;
-    if (target.protocol === "tcp") return bestListener(this.#tcp, address)?.connectionTo(address, target.port);
-    if (target.protocol !== "udp") return undefined;
+    if (target.protocol !== "udp") {
+      return bestListener(this.#streams[target.protocol], address)?.connectionTo({ ...target, address });
+    }
     const listener = bestListener(this.#udp, address);
     const watch = options?.watch;
     return watch ? listener?.watch(address, target.port, watch) : listener?.flowTo(address, target.port);
@@ -94,9 +106,9 @@ export class Transports {
    */
   responseFlow(request: SipMessage, flow: Flow): Flow {
     const via = request.topVia;
-    const port = via.port === 0 ? DEFAULT_PORT : via.port;
+    const port = via.port === 0 ? defaultPort(flow.protocol) : via.port;
     if (flow.reliable) {
-      if (!(flow instanceof TcpConnection)) return flow;
+      if (!(flow instanceof StreamConnection)) return flow;
       const target: Target = { protocol: flow.protocol, address: flow.remoteAddress, port };
       return new ReturnPath(
         flow,
@@ -115,13 +127,13 @@ export class Transports {
    * another, as CANCEL does. The flow as it was where no connection can be made.
    */
   liveFlow(flow: Flow): Flow {
-    if (!(flow instanceof TcpConnection) || flow.open) return flow;
-    return this.flowTo({ protocol: flow.protocol, address: flow.remoteAddress, port: flow.remotePort }) ?? flow;
+    if (!(flow instanceof StreamConnection) || flow.open) return flow;
+    return this.flowTo(flow.target) ?? flow;
   }
 
   /** Whether a message to `host` (a name or an address) and `port` would come back to one of the listeners. */
   isLocal(host: string, port: number): boolean {
-    return isListening(this.#listeners, host, port === 0 ? DEFAULT_PORT : port);
+    return isListening(this.#listeners, host, port === 0 ? defaultPort("udp") : port);
   }
 
   /** Runs `job` after the messages of this turn and before what they send is written: the application's place. */

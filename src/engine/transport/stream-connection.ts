@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { Clock, Timer } from "../../clock.ts";
-import { parseMessage } from "../message/sip-message.ts";
+import { type MalformedMessage, parseMessage, SipMessage } from "../message/sip-message.ts";
 import { normalAddress } from "./addresses.ts";
 import { countMalformed, type TransportCounters } from "./counters.ts";
 import { FailureListeners } from "./failure-listeners.ts";
@@ -8,6 +8,9 @@ import type { TransportLimits } from "./limits.ts";
 import { type Frame, StreamFramer } from "./stream-framer.ts";
 import type { FailureListener, Flow, Target } from "./transport.ts";
 import type { Turn, Writer } from "./turn.ts";
+
+/** The listener that a connection belongs to. */
+type StreamSide = Target & { readonly protocol: "tcp" | "tls" };
 
 /** What connections and their listeners work with. */
 export interface StreamDeps {
@@ -17,19 +20,34 @@ export interface StreamDeps {
   readonly limits: TransportLimits;
 }
 
-interface ConnectionDeps extends StreamDeps {
-  /** The connection is gone; called once. */
-  readonly closed: (connection: TcpConnection) => void;
+/** The other end of a connection. */
+export interface StreamPeer {
+  readonly address: string;
+  readonly port: number;
+  /** The name that the address was found by. */
+  readonly name?: string;
+  /** The event by which a connection of ours comes up; undefined for one that was accepted. */
+  readonly up?: "connect" | "secureConnect";
+  /** The first request that comes over it. */
+  readonly firstRequest?: (request: SipMessage) => void;
 }
 
-/** One TCP connection, opened by either side, and the flow that it is. */
-export class TcpConnection implements Flow, Writer {
-  readonly protocol = "tcp";
+interface ConnectionDeps extends StreamDeps {
+  /** An error of the socket in words for people. */
+  readonly explain: (error: Error) => Error;
+  /** The connection is gone; called once. */
+  readonly closed: (connection: StreamConnection) => void;
+}
+
+/** One TCP or TLS connection, opened by either side, and the flow that it is. */
+export class StreamConnection implements Flow, Writer {
+  readonly protocol: "tcp" | "tls";
   readonly reliable = true;
   readonly remoteAddress: string;
   readonly remotePort: number;
   readonly #socket: Socket;
-  readonly #listener: Target;
+  readonly #peer: StreamPeer;
+  readonly #listener: StreamSide;
   readonly #localAddress: () => string;
   readonly #deps: ConnectionDeps;
   readonly #framer = new StreamFramer();
@@ -39,14 +57,17 @@ export class TcpConnection implements Flow, Writer {
   #idleTimer: Timer | undefined;
   #lastUse: number;
   #open = true;
+  #asked = false;
 
   constructor(
     socket: Socket,
-    peer: { readonly address: string; readonly port: number },
-    local: { readonly listener: Target; readonly address: () => string },
+    peer: StreamPeer,
+    local: { readonly listener: StreamSide; readonly address: () => string },
     deps: ConnectionDeps,
   ) {
     this.#socket = socket;
+    this.#peer = peer;
+    this.protocol = local.listener.protocol;
     this.remoteAddress = normalAddress(peer.address);
     this.remotePort = peer.port;
     this.#listener = local.listener;
@@ -57,11 +78,18 @@ export class TcpConnection implements Flow, Writer {
     this.#watchIdle(deps.limits.idleTimeout);
     socket.setNoDelay(true);
     socket.on("data", (bytes) => this.#receive(bytes));
-    socket.on("error", (error) => this.#end(error));
+    socket.on("error", (error) => this.#end(deps.explain(error)));
     // A peer that has closed its side takes no answers any more as far as Node's default goes.
     socket.on("end", () => this.#end(new Error(`${peerName(this)} closed the connection`)));
     socket.on("close", () => this.#end(new Error(`the connection to ${peerName(this)} was closed`)));
-    if (socket.connecting) this.#awaitConnect();
+    if (peer.up !== undefined) this.#awaitConnect(peer.up);
+  }
+
+  /** Where another connection to the same peer would lead. */
+  get target(): Target {
+    const { name } = this.#peer;
+    const target = { protocol: this.protocol, address: this.remoteAddress, port: this.remotePort };
+    return name === undefined ? target : { ...target, name };
   }
 
   get localAddress(): string {
@@ -102,10 +130,10 @@ export class TcpConnection implements Flow, Writer {
     if (this.#socket.writableLength > this.#deps.limits.unreadBytes) this.#giveUp("does not read");
   }
 
-  #awaitConnect(): void {
+  #awaitConnect(up: string): void {
     const { clock, limits } = this.#deps;
     this.#connectTimer = clock.after(limits.connectTimeout, () => this.#giveUp("did not answer in time"));
-    this.#socket.once("connect", () => this.#connectTimer?.cancel());
+    this.#socket.once(up, () => this.#connectTimer?.cancel());
   }
 
   #receive(bytes: Buffer): void {
@@ -132,6 +160,7 @@ export class TcpConnection implements Flow, Writer {
       this.#messageTimer?.cancel();
       this.#messageTimer = undefined;
       const message = parseMessage(frame.text);
+      if (!this.#asked) this.#noteRequest(message);
       turn.receive(message, this, frame.text.length);
       if ("reason" in message && message.status === 0) this.#shut();
     } else if (frame.kind === "ping") {
@@ -144,6 +173,12 @@ export class TcpConnection implements Flow, Writer {
       else countMalformed(counters, frame.reason);
       this.#shut();
     }
+  }
+
+  #noteRequest(message: SipMessage | MalformedMessage): void {
+    if (!(message instanceof SipMessage) || !message.isRequest) return;
+    this.#asked = true;
+    this.#peer.firstRequest?.(message);
   }
 
   /** Closes for what the peer sent, after the answers of the turn that is due. */

@@ -1,0 +1,64 @@
+import { isIP } from "node:net";
+import { checkServerIdentity, type PeerCertificate } from "node:tls";
+import { hostPort, parseUri } from "../message/uri.ts";
+import { normalAddress } from "./addresses.ts";
+import type { TlsPeer, TlsSettings } from "./tls-settings.ts";
+
+/** Where a connection leads. */
+export interface StreamTarget {
+  /** Numeric. */
+  readonly address: string;
+  readonly port: number;
+  /** The name that the address was found by. */
+  readonly name?: string;
+}
+
+/** Which name a server has to prove, and whether it has to. */
+export class TlsPeers {
+  readonly #verify: boolean;
+  readonly #peers = new Map<string, TlsPeer>();
+
+  constructor({ verify, peers }: Pick<TlsSettings, "verify" | "peers">) {
+    this.#verify = verify;
+    for (const peer of peers) {
+      const { name, address, port } = peer;
+      this.#peers.set(address === "" ? name.toLowerCase() : hostPort(normalAddress(address), port), peer);
+    }
+  }
+
+  /** The name of what listens there, "" when only its address is known. */
+  nameOf(target: StreamTarget): string {
+    return this.#find(target)?.name ?? target.name ?? "";
+  }
+
+  mustProve(target: StreamTarget): boolean {
+    return this.#find(target)?.verify ?? this.#verify;
+  }
+
+  /** Why this certificate, whose issuer is trusted, is not that of the target; undefined when it is. */
+  mismatch(target: StreamTarget, certificate: PeerCertificate): Error | undefined {
+    const names = [...new Set([this.nameOf(target), target.name ?? "", target.address])].filter((name) => name !== "");
+    if (names.some((name) => isFor(name, certificate))) return undefined;
+    const found = certificate.subjectaltname ?? `CN=${certificate.subject?.CN ?? ""}`;
+    return new Error(`the certificate is for ${found}, not for ${names.join(" or ")}`);
+  }
+
+  #find({ address, port, name }: StreamTarget): TlsPeer | undefined {
+    return this.#peers.get(hostPort(address, port)) ?? this.#peers.get(name?.toLowerCase() ?? "");
+  }
+}
+
+/** RFC 5922 section 7.2: a SIP URI that names the domain counts as much as a DNS name; addresses as RFC 2818 has them. */
+function isFor(name: string, certificate: PeerCertificate): boolean {
+  if (checkServerIdentity(name, certificate) === undefined) return true;
+  return (certificate.subjectaltname ?? "")
+    .split(", ")
+    .filter((each) => each.startsWith("URI:sip:"))
+    .some((each) => {
+      const uri = parseUri(each.slice("URI:".length));
+      return uri !== undefined && uri.user === "" && uri.host.toLowerCase() === name.toLowerCase();
+    });
+}
+
+/** The name by which a server is asked for its certificate; undefined where there is none (RFC 6066 section 3). */
+export const serverName = (name: string): string | undefined => (name === "" || isIP(name) !== 0 ? undefined : name);
