@@ -64,7 +64,7 @@ export class RawCall {
     readonly from: Endpoint,
     readonly to: Endpoint,
     readonly number: string,
-    readonly protocol: "UDP" | "TCP" = "UDP",
+    readonly protocol: "UDP" | "TCP" | "TLS" = "UDP",
   ) {}
 
   invite(options: { maxForwards?: number; requestUri?: string } = {}): string {

@@ -27,6 +27,8 @@ export interface WeirSetup {
   readonly thread?: "same" | "worker";
   /** True: on an engine that is reached over TCP, whatever engine the tests are on. */
   readonly external?: true;
+  /** `signalling.tls`: it then listens on TLS as well, see `listenTls`. */
+  readonly tls?: Parameters;
   /** Further top-level sections of the configuration. */
   readonly more?: Parameters;
 }
@@ -54,6 +56,8 @@ export class Weir {
   readonly listen: Endpoint;
   /** Where it listens on ::1, if it was asked to. */
   readonly listen6: Endpoint;
+  /** Where it listens on TLS, if it was asked to. */
+  readonly listenTls: Endpoint;
   /** The engine outside the program, if it uses one. */
   readonly engine: ExternalEngine | undefined;
   readonly #network: Loopback;
@@ -68,6 +72,7 @@ export class Weir {
   private constructor(place: {
     network: Loopback;
     listen: Endpoint;
+    listenTls: Endpoint;
     agents: ReadonlyMap<string, Endpoint>;
     admin: string;
     directory: string;
@@ -76,6 +81,7 @@ export class Weir {
     this.engine = place.engine;
     this.#network = place.network;
     this.listen = place.listen;
+    this.listenTls = place.listenTls;
     this.listen6 = { address: "::1", port: place.listen.port };
     this.#agents = place.agents;
     this.#admin = place.admin;
@@ -106,6 +112,7 @@ export class Weir {
     if (!existsSync(program)) throw new Error("the program is not built: npm run build");
     const network = new Loopback();
     const listen = { address: network.address(2), port: await freePort(network.address(2)) };
+    const listenTls = { address: listen.address, port: await freePort(listen.address) };
     const admin = `${listen.address}:${await freePort(listen.address)}`;
     const agents = new Map<string, Endpoint>();
     for (const hostname of Object.keys(setup.agents)) {
@@ -118,9 +125,12 @@ export class Weir {
       onDrachtio || setup.external ? await ExternalEngine.at({ listen: listening, t1: setup.t1 }) : undefined;
     if (engine) await prepare(engine);
     // JSON is YAML.
-    const config = { signalling: signalling(listening, setup, engine), ...configuration(setup, agents, admin) };
+    const config = {
+      signalling: signalling({ listening, listenTls }, setup, engine),
+      ...configuration(setup, agents, admin),
+    };
     await writeFile(join(directory, "weir.yaml"), JSON.stringify(config, null, 1));
-    return new Weir({ network, listen, agents, admin, directory, engine });
+    return new Weir({ network, listen, listenTls, agents, admin, directory, engine });
   }
 
   /** Where this agent is expected to listen. */
@@ -259,15 +269,19 @@ function list(answer: unknown, name: string): unknown[] {
 }
 
 function signalling(
-  listen: readonly Endpoint[],
-  { t1, thread = "same" }: WeirSetup,
+  { listening, listenTls }: { readonly listening: readonly Endpoint[]; readonly listenTls: Endpoint },
+  { t1, thread = "same", tls }: WeirSetup,
   engine: ExternalEngine | undefined,
 ) {
   if (engine) return { engine: "drachtio", drachtio: engine.link };
   return {
     engine: "embedded",
     thread,
-    listen: listen.flatMap((endpoint) => [`udp://${hostPort(endpoint)}`, `tcp://${hostPort(endpoint)}`]),
+    listen: [
+      ...listening.flatMap((endpoint) => [`udp://${hostPort(endpoint)}`, `tcp://${hostPort(endpoint)}`]),
+      ...(tls ? [`tls://${hostPort(listenTls)}`] : []),
+    ],
+    ...(tls && { tls }),
     ...(t1 === undefined ? {} : { timers: { t1 } }),
   };
 }

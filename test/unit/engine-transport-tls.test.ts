@@ -1,8 +1,6 @@
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { connect as connectTcp, type Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type ConnectionOptions, connect, createServer, type TLSSocket, type TlsOptions } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type TlsSettings, withoutTls } from "../../src/engine/transport/tls-settings.ts";
@@ -10,31 +8,22 @@ import type { Target } from "../../src/engine/transport/transport.ts";
 import { CertificateAuthority, type Issued } from "../support/certificate-authority.ts";
 import { eventually } from "../support/eventually.ts";
 import { ManualClock } from "../support/manual-clock.ts";
+import { PemDirectory } from "../support/pem-directory.ts";
 import { atEnd, flowTo, options, station, tls } from "./engine-transport-support.ts";
 
 const authority = new CertificateAuthority();
 const other = new CertificateAuthority("Somebody Else's Authority");
 const loopback = "127.0.0.1";
-let directory: string;
+const directory = new PemDirectory();
 let settings: TlsSettings;
 
 beforeAll(() => {
-  directory = mkdtempSync(join(tmpdir(), "weir-tls-"));
-  settings = { ...withoutTls, ...filesOf("weir", authority.issue({ names: ["weir.example", loopback] })) };
-});
-afterAll(() => rmSync(directory, { recursive: true }));
-
-function filesOf(name: string, issued: Issued, ca = authority.certificate) {
-  const files = {
-    certificate: join(directory, `${name}.pem`),
-    key: join(directory, `${name}.key`),
-    ca: join(directory, `${name}-ca.pem`),
+  settings = {
+    ...withoutTls,
+    ...directory.write("weir", authority.issue({ names: ["weir.example", loopback] }), authority),
   };
-  writeFileSync(files.certificate, issued.certificate);
-  writeFileSync(files.key, issued.key);
-  writeFileSync(files.ca, ca);
-  return files;
-}
+});
+afterAll(() => directory.remove());
 
 const pem = ({ certificate, key }: Issued) => ({ cert: certificate, key, ca: authority.certificate });
 
@@ -194,7 +183,7 @@ describe("the certificate of a TLS listener", () => {
     const clock = new ManualClock();
     const warnings: string[] = [];
     const first = authority.issue({ names: [loopback, "first.example"] });
-    const files = filesOf("changing", first);
+    const files = directory.write("changing", first, authority);
     const here = await station([tls], {
       clock,
       tls: { ...withoutTls, ...files },
