@@ -5,6 +5,9 @@ import { HeaderRules } from "./calls/header-rules.ts";
 import { LocalReplies } from "./calls/local-responses.ts";
 import { type Clock, type Ms, systemClock } from "./clock.ts";
 import type { WeirConfig } from "./config/config.ts";
+import { AgentLocations } from "./names/agent-locations.ts";
+import type { Locator } from "./names/locator.ts";
+import { dnsLocator } from "./names/system-names.ts";
 import { AdminApi } from "./operations/admin-api.ts";
 import { agentMetrics } from "./operations/agent-metrics.ts";
 import { AgentWatch } from "./operations/agent-watch.ts";
@@ -48,6 +51,7 @@ export class Weir {
   readonly #clock: Clock;
   readonly #signalling: Signalling;
   readonly #admin: AdminApi;
+  readonly #names: Locator;
   #stopped: Promise<void> | undefined;
   /** Ends the wait of a drain. */
   #endDrain = (): void => {};
@@ -60,6 +64,9 @@ export class Weir {
     const events = new AgentEvents();
     const watch = new AgentWatch(events, log);
     this.agents = new AgentManager(config["session-agents"], { clock, random, events });
+    // Where the engine is configured elsewhere, what it can send from is not known here.
+    const listen = config.signalling.engine === "embedded" ? config.signalling.listen : [];
+    this.#names = dnsLocator(config.dns, { clock, random, listen });
     const routing = {
       groups: config["session-agent-groups"],
       policies: config["local-policies"],
@@ -70,10 +77,10 @@ export class Weir {
     const router = new Router(routing, this.agents);
     const replies = new LocalReplies(config["retry-after"], random, config["local-response-map"]);
     const headerRules = new HeaderRules(config["header-rules"]);
-    const common = { signalling: this.#signalling, router, clock };
+    const common = { signalling: this.#signalling, router, clock, random };
     this.registrations = new Registrations(config.registrations, { ...common, replies, headerRules });
     const registrar = this.registrations;
-    this.calls = new CallManager(config, { ...common, agents: this.agents, random, log, registrar });
+    this.calls = new CallManager(config, { ...common, agents: this.agents, log, registrar });
     const metrics = new Metrics(
       [
         ...agentMetrics(this.agents, watch),
@@ -103,6 +110,7 @@ export class Weir {
   /** Serves the admin API, then takes calls; either both or none. Throws WEIR_LISTEN_FAILED. */
   async start(): Promise<void> {
     try {
+      await this.#locateAgents();
       this.adminUrl = await this.#admin.start(this.#config.admin.listen);
       await this.#signalling.start(this.calls);
     } catch (error) {
@@ -143,6 +151,18 @@ export class Weir {
     await Promise.all([this.#signalling.stop(), this.#admin.stop()]);
     this.agents.stop();
     this.registrations.stop();
+    this.#names.stop();
+  }
+
+  /** The first calls need not wait for DNS then; nor is the start held up where DNS is silent. */
+  #locateAgents(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.#clock.after(this.#config.dns.timeout * 1_000, resolve);
+      void new AgentLocations(this.agents, this.#names).follow().then(() => {
+        timer.cancel();
+        resolve();
+      });
+    });
   }
 
   #missing(): string[] {

@@ -1,4 +1,5 @@
 import type { Clock } from "../clock.ts";
+import type { Location } from "../location.ts";
 import type { AgentEvents } from "./agent-events.ts";
 import type { AgentParams } from "./params.ts";
 import type { Pinger } from "./pinger.ts";
@@ -16,8 +17,8 @@ export class AgentManager {
   readonly events: AgentEvents;
   readonly #deps: AgentManagerDeps;
   readonly #byName = new Map<string, SessionAgent>();
-  #bySource: ReadonlyMap<string, readonly SessionAgent[]> = new Map();
-  /** Made when it is first asked for. */
+  /** Made when they are first asked for. */
+  #bySource: ReadonlyMap<string, readonly SessionAgent[]> | undefined;
   #byTarget: ReadonlyMap<string, SessionAgent> | undefined;
   #pinger: Pinger | undefined;
 
@@ -42,12 +43,16 @@ export class AgentManager {
   /**
    * The agent that a request from this source is from: the one at the address and port; else the one agent at the
    * address, as TCP and some carriers send from other ports than they listen on. Several at one address are told apart
-   * by port alone. `address` is numeric, IPv6 in the form that the configuration has.
+   * by port alone. `address` is numeric, IPv6 in the form that the configuration has. Of an agent known by name every
+   * address is known that the name leads to.
    */
   bySource(address: string, port: number, realm: string): SessionAgent | undefined {
+    this.#bySource ??= bySource(this.#byName.values());
     const there = this.#bySource.get(sourceKey(address, realm));
-    if (!there) return undefined;
-    return there.find((agent) => agent.params.port === port) ?? (there.length === 1 ? there[0] : undefined);
+    if (!there || there.length === 1) return there?.[0];
+    const listens = (agent: SessionAgent) =>
+      placesOf(agent).some((own) => own.address === address && own.port === port);
+    return there.find(listens);
   }
 
   /** The agent that requests to this address or name, and port, go to. `host` as in `bySource`, or a hostname. */
@@ -69,8 +74,19 @@ export class AgentManager {
       if (known) known.configure(params);
       else this.#byName.set(params.hostname, this.#make(params));
     }
-    this.#bySource = bySource(this.#byName.values());
-    this.#byTarget = undefined;
+    this.#reindex();
+  }
+
+  /** Where the name of an agent leads now, or why it leads nowhere. */
+  locate(hostname: string, found: Location | { readonly failure: string }): void {
+    this.#byName.get(hostname)?.locate(found);
+    this.#reindex();
+  }
+
+  /** The addresses that requests of a realm's agents come from. */
+  sourcesOf(realm: string): string[] {
+    const agents = [...this.#byName.values()].filter(({ params }) => realmOf(params) === realm);
+    return [...new Set(agents.flatMap(placesOf).map(({ address }) => address))];
   }
 
   /** Pings every agent that is configured to be pinged, from now on. */
@@ -84,6 +100,11 @@ export class AgentManager {
     for (const agent of this.#byName.values()) agent.stop();
   }
 
+  #reindex(): void {
+    this.#bySource = undefined;
+    this.#byTarget = undefined;
+  }
+
   #make(params: AgentParams): SessionAgent {
     const agent = new SessionAgent(params, this.#deps);
     if (this.#pinger) agent.startPings(this.#pinger, this.#deps.random);
@@ -91,13 +112,26 @@ export class AgentManager {
   }
 }
 
+interface NumericPlace {
+  readonly address: string;
+  readonly port: number;
+}
+
+/** Every numeric address and port of an agent that is known now. */
+function placesOf({ params, addresses }: SessionAgent): NumericPlace[] {
+  if (!addresses) return [{ address: params["ip-address"], port: params.port }];
+  return addresses.flatMap(({ endpoint }) => endpoint ?? []);
+}
+
+const realmOf = (params: AgentParams): string => params["realm-id"] || "default";
+
 function bySource(agents: Iterable<SessionAgent>): Map<string, SessionAgent[]> {
   const found = new Map<string, SessionAgent[]>();
   for (const agent of agents) {
-    const { "ip-address": address, "realm-id": realm } = agent.params;
-    if (address === "") continue;
-    const key = sourceKey(address, realm || "default");
-    found.set(key, [...(found.get(key) ?? []), agent]);
+    for (const address of new Set(placesOf(agent).map((place) => place.address))) {
+      const key = sourceKey(address, realmOf(agent.params));
+      found.set(key, [...(found.get(key) ?? []), agent]);
+    }
   }
   return found;
 }
@@ -106,8 +140,10 @@ function bySource(agents: Iterable<SessionAgent>): Map<string, SessionAgent[]> {
 function byTarget(agents: Iterable<SessionAgent>): Map<string, SessionAgent> {
   const found = new Map<string, SessionAgent>();
   for (const agent of agents) {
-    const key = targetKey(agent.params["ip-address"] || agent.hostname, agent.params.port);
-    if (!found.has(key)) found.set(key, agent);
+    const named = agent.addresses ? [targetKey(agent.hostname, agent.params.port)] : [];
+    for (const key of [...named, ...placesOf(agent).map(({ address, port }) => targetKey(address, port))]) {
+      if (!found.has(key)) found.set(key, agent);
+    }
   }
   return found;
 }

@@ -1,4 +1,5 @@
 import type { Clock, Ms, Timer } from "../clock.ts";
+import type { Endpoint } from "../location.ts";
 import type { Evidence } from "./evidence.ts";
 import { isPinged } from "./health.ts";
 import type { AgentParams } from "./params.ts";
@@ -7,6 +8,8 @@ import { type Pinger, type PingOutcome, readPingMethod } from "./pinger.ts";
 
 /** What the pings of one agent need to know of it, and whom they tell. */
 export interface PingedAgent extends PingFacts {
+  /** The address that the next ping goes to; undefined = the one that the parameters tell. */
+  readonly endpoint?: Endpoint | undefined;
   observe(evidence: Evidence): void;
 }
 
@@ -31,6 +34,7 @@ interface OpenPing {
   readonly number: number;
   readonly sentAt: Ms;
   readonly date: Ms;
+  readonly endpoint: { readonly endpoint: Endpoint } | undefined;
   timer: Timer | undefined;
 }
 
@@ -99,13 +103,15 @@ export class AgentPings {
   }
 
   #send(now: Ms): void {
-    const { params } = this.#agent;
+    const { params, endpoint: to } = this.#agent;
     const { clock, pinger } = this.#deps;
     const timeoutMs = params["ping-timeout"] * 1000;
-    const ping: OpenPing = { number: ++this.#sent, sentAt: now, date: clock.date(), timer: undefined };
+    const endpoint = to && { endpoint: to };
+    const ping: OpenPing = { number: ++this.#sent, sentAt: now, date: clock.date(), endpoint, timer: undefined };
     this.#open.add(ping);
     if (timeoutMs > 0) ping.timer = clock.after(timeoutMs, () => this.#end(ping, { kind: "timeout" }));
-    pinger.ping({ params, ...readPingMethod(params["ping-method"]), timeoutMs }, (outcome) => this.#end(ping, outcome));
+    const request = { params, ...endpoint, ...readPingMethod(params["ping-method"]), timeoutMs };
+    pinger.ping(request, (outcome) => this.#end(ping, outcome));
   }
 
   /** Once for each ping: a late answer after ping-timeout, or after `forget`, finds it closed. */
@@ -122,9 +128,9 @@ export class AgentPings {
       if (ping.number < this.#lastAnswered) return;
       this.#last = { at: ping.date, failure: outcome.kind };
     }
-    const purpose = "ping";
+    const about = { purpose: "ping", ...ping.endpoint } as const;
     this.#agent.observe(
-      outcome.kind === "response" ? { ...outcome, purpose, sentAt: ping.sentAt } : { ...outcome, purpose },
+      outcome.kind === "response" ? { ...outcome, ...about, sentAt: ping.sentAt } : { ...outcome, ...about },
     );
   }
 }

@@ -1,10 +1,16 @@
 import type { Ms } from "../clock.ts";
+import type { Endpoint } from "../location.ts";
 
 /** Real traffic of ours with the agent, or a ping. */
 export type Purpose = "traffic" | "ping";
 
 /** What an out-of-dialog request sent to an agent led to. What our own stack made up is a timeout or a failure here. */
-export type Evidence =
+export type Evidence = Observation & {
+  /** Which of the addresses of an agent that is known by name. */
+  readonly endpoint?: Endpoint;
+};
+
+type Observation =
   | {
       /** Off the wire, always; provisional ones too. */
       readonly kind: "response";

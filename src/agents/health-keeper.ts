@@ -1,6 +1,8 @@
 import type { Clock, Ms, Timer } from "../clock.ts";
 import type { Evidence } from "./evidence.ts";
 import {
+  enter,
+  type Health,
   type HealthCause,
   type HealthEvent,
   type HealthState,
@@ -11,8 +13,18 @@ import {
 } from "./health.ts";
 import type { AgentParams } from "./params.ts";
 
-/** Drives the health table of one agent: feeds it evidence, and keeps the one timer that its state waits for. */
-export class HealthKeeper {
+/** What an agent's state needs of its health, which is that of one address, or of several together. */
+export interface HealthFacts {
+  readonly state: { readonly health: Health; readonly cause: HealthCause };
+  /** When the timer of the present state is due, on the monotonic clock. */
+  readonly dueAt: Ms | undefined;
+  observe(evidence: Evidence, now: Ms): void;
+  configure(params: AgentParams, now: Ms): void;
+  stop(): void;
+}
+
+/** Drives the health table of one address: feeds it evidence, and keeps the one timer that its state waits for. */
+export class HealthKeeper implements HealthFacts {
   readonly #clock: Clock;
   readonly #changed: (now: Ms) => void;
   #params: AgentParams;
@@ -31,9 +43,14 @@ export class HealthKeeper {
     return this.#state;
   }
 
-  /** When the timer of the present state is due, on the monotonic clock. */
   get dueAt(): Ms | undefined {
     return timerOf(this.#state, this.#params)?.at;
+  }
+
+  /** Starts from another state than in service. Nobody is told: it is the first. */
+  begin(health: Health, cause: HealthCause, now: Ms): void {
+    this.#state = enter(health, now, cause);
+    this.#setTimer(now);
   }
 
   observe(evidence: Evidence, now: Ms): void {

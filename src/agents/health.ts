@@ -27,7 +27,7 @@ export type HealthEvent =
 
 /** What brought the present health about. */
 export interface HealthCause {
-  readonly reason: "start" | "ping-answered" | "time-to-resume" | "in-service-period" | Failure;
+  readonly reason: "start" | "resolved" | "ping-answered" | "time-to-resume" | "in-service-period" | Failure;
   /** The response code, where one decided. */
   readonly status?: number;
   /** The operating system's or the resolver's word, where it had one. */
@@ -148,7 +148,8 @@ const rules: Record<Health, Record<HealthEvent, Rule>> = {
   },
 };
 
-function enter(health: Health, now: Ms, cause: HealthCause): HealthState {
+/** The beginning of a state. */
+export function enter(health: Health, now: Ms, cause: HealthCause): HealthState {
   return { health, since: now, cause, timeouts: 0, failedPings: 0, goodPings: 0 };
 }
 

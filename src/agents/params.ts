@@ -20,7 +20,7 @@ export const agentParams = {
     default: 5060,
     min: 0,
     max: 65_535,
-    doc: "SIP port. With TLS the default is 5061.",
+    doc: "SIP port. With TLS the default is 5061. Left out, or 0, without an ip-address: DNS tells it (SRV).",
   },
   "transport-method": {
     format: "choice",

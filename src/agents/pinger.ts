@@ -1,4 +1,5 @@
 import type { Ms } from "../clock.ts";
+import type { Endpoint } from "../location.ts";
 import type { AgentParams } from "./params.ts";
 
 /** How a ping went. What our own stack made up is a timeout or a failure, never a response. */
@@ -14,6 +15,8 @@ export type PingOutcome =
 export interface PingRequest {
   /** The agent's parameters at this moment: where it is, and which user parts to write. */
   readonly params: AgentParams;
+  /** Which of its addresses, where it has more than the parameters tell. */
+  readonly endpoint?: Endpoint;
   readonly method: string;
   /** Low enough that only the next hop answers (SEMANTICS section 4.3). */
   readonly maxForwards: number;

@@ -1,11 +1,13 @@
 import type { Clock, Ms } from "../clock.ts";
+import type { Endpoint, Location } from "../location.ts";
+import { AddressPings } from "./address-pings.ts";
+import { AddressesHealth, type AgentAddress } from "./addresses-health.ts";
 import type { Admission, AdmitRequest, Refusal, Room } from "./admission.ts";
 import type { AgentEvents } from "./agent-events.ts";
-import { AgentPings } from "./agent-pings.ts";
 import { Constraints } from "./constraints.ts";
 import type { Evidence } from "./evidence.ts";
 import type { Health } from "./health.ts";
-import { HealthKeeper } from "./health-keeper.ts";
+import { type HealthFacts, HealthKeeper } from "./health-keeper.ts";
 import { Latency } from "./latency.ts";
 import { SessionLease } from "./lease.ts";
 import { Ledger } from "./ledger.ts";
@@ -57,7 +59,9 @@ export class SessionAgent {
   #params: AgentParams;
   #capacity: number;
   #lastActivity: Ms = Number.NEGATIVE_INFINITY;
-  #pings: AgentPings | undefined;
+  #pings: AddressPings | undefined;
+  /** The health of an agent that is known by name alone. */
+  #named: AddressesHealth | undefined;
 
   constructor(params: AgentParams, { clock, events }: AgentDeps) {
     this.hostname = params.hostname;
@@ -70,7 +74,7 @@ export class SessionAgent {
       admin: params.state,
       constraints: new Constraints(params, this.#meters, this.#retryAfter),
       meters: this.#meters,
-      health: new HealthKeeper(params, clock, (now) => this.#shown.refresh(now)),
+      health: this.#newHealth(),
     };
     this.#shown = new ShownState(this.hostname, this.#facts, clock, events);
     this.#ledger = new Ledger(this.hostname, this.#meters, this.#shown, clock, events);
@@ -94,6 +98,16 @@ export class SessionAgent {
 
   get reason(): StateReason {
     return this.#shown.reasonAt(this.#clock.now());
+  }
+
+  /** Of an agent that is known by name alone; undefined where the parameters tell its address. */
+  get addresses(): readonly AgentAddress[] | undefined {
+    return this.#named?.addresses;
+  }
+
+  /** The address that is pinged where only one is; undefined where the parameters tell it. */
+  get endpoint(): Endpoint | undefined {
+    return this.#named?.foremost;
   }
 
   /** When the letter last changed, on the monotonic clock. */
@@ -176,10 +190,28 @@ export class SessionAgent {
     this.#facts.health.observe(evidence, now);
   }
 
+  /** Where the name of the agent leads now, or why it leads nowhere. Means nothing to one with an ip-address. */
+  locate(found: Location | { readonly failure: string }): void {
+    const now = this.#clock.now();
+    if ("failure" in found) this.#named?.lose(found.failure, now);
+    else this.#named?.locate(found, now);
+    this.#pings?.relocate();
+  }
+
+  /** The endpoints that a request to an agent known by name tries, in order; empty where only its name is known. */
+  route(random: () => number): Endpoint[] {
+    return this.#named?.route(random, this.#clock.now()) ?? [];
+  }
+
+  /** Nothing came from that address within the patience of a call: later ones try others first. */
+  silent(endpoint: Endpoint): void {
+    this.#named?.silent(endpoint, this.#clock.now());
+  }
+
   /** Pings the agent from now on, as its parameters say; no ping at all until then. */
   startPings(pinger: Pinger, random: () => number): void {
     this.#pings?.stop();
-    this.#pings = new AgentPings(this, { clock: this.#clock, random, pinger });
+    this.#pings = new AddressPings(this, { clock: this.#clock, random, pinger });
     this.#pings.start();
   }
 
@@ -211,6 +243,11 @@ export class SessionAgent {
     this.#meters.configure(params, now);
     this.#retryAfter.configure(params, now);
     this.#facts.constraints = new Constraints(params, this.#meters, this.#retryAfter);
+    if ((params["ip-address"] === "") !== (before["ip-address"] === "")) {
+      this.#facts.health.stop();
+      this.#facts.health = this.#newHealth();
+      this.#pings?.relocate();
+    }
     this.#facts.health.configure(params, now);
     if (params.state !== before.state) this.setAdmin(params.state);
     this.#shown.refresh(now);
@@ -236,7 +273,15 @@ export class SessionAgent {
       totals: this.#ledger.totals,
       lastPing: this.#pings?.last,
       resumeAt: this.resumeAt,
+      addresses: this.addresses,
     });
+  }
+
+  #newHealth(): HealthFacts {
+    const changed = (now: Ms): void => this.#shown.refresh(now);
+    this.#named =
+      this.#params["ip-address"] === "" ? new AddressesHealth(this.#params, this.#clock, changed) : undefined;
+    return this.#named ?? new HealthKeeper(this.#params, this.#clock, changed);
   }
 
   #refusal(request: AdmitRequest, letter: StateLetter, now: Ms): Refusal | undefined {

@@ -1,7 +1,7 @@
 import type { Clock, Ms, Timer } from "../clock.ts";
 import type { AgentEvents } from "./agent-events.ts";
 import type { Constraints } from "./constraints.ts";
-import type { HealthKeeper } from "./health-keeper.ts";
+import type { HealthFacts } from "./health-keeper.ts";
 import type { LimitName } from "./limit.ts";
 import type { Meters } from "./meters.ts";
 import type { AdminState, StateChange, StateLetter, StateReason } from "./state.ts";
@@ -10,7 +10,7 @@ import type { AdminState, StateChange, StateLetter, StateReason } from "./state.
 export interface Facts {
   admin: AdminState;
   constraints: Constraints;
-  readonly health: HealthKeeper;
+  health: HealthFacts;
   readonly meters: Meters;
 }
 

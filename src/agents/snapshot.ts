@@ -1,4 +1,5 @@
 import type { Clock, Ms } from "../clock.ts";
+import type { AgentAddress } from "./addresses-health.ts";
 import type { LastPing } from "./agent-pings.ts";
 import type { Scope } from "./attempt-window.ts";
 import { burstRate } from "./burst-limit.ts";
@@ -24,10 +25,23 @@ export interface Rate {
   readonly maximum: number;
 }
 
+export interface AddressView {
+  readonly address: string;
+  readonly transport: string;
+  readonly health: Health;
+  readonly reason: StateReason;
+  /** True while others are tried first, as nothing came from it within the patience of a call. */
+  readonly silent: boolean;
+  /** When a timer changes its health next; null while none does. */
+  readonly resumeAt: string | null;
+}
+
 export interface AgentSnapshot {
   readonly hostname: string;
-  /** `address:port`, or the name that is looked up. */
+  /** `address:port`, or the name that is looked up, with its port where that is configured. */
   readonly address: string;
+  /** Where the name leads, each address with its own health; absent where the parameters tell the address. */
+  readonly addresses?: readonly AddressView[];
   readonly transport: string;
   readonly realm: string;
   readonly state: { readonly letter: StateLetter; readonly word: string };
@@ -73,6 +87,7 @@ export interface SnapshotSource {
   readonly totals: AgentSnapshot["totals"];
   readonly lastPing: LastPing | undefined;
   readonly resumeAt: Ms | undefined;
+  readonly addresses: readonly AgentAddress[] | undefined;
 }
 
 export function snapshotOf(source: SnapshotSource): AgentSnapshot {
@@ -83,7 +98,8 @@ export function snapshotOf(source: SnapshotSource): AgentSnapshot {
   const dateOf = (moment: Ms): string => iso(clock.date() + moment - now);
   return {
     hostname: params.hostname,
-    address: addressOf(params),
+    address: hostPort(params["ip-address"] || params.hostname, params.port),
+    ...(source.addresses && { addresses: addressViews(source.addresses, now, dateOf) }),
     transport: params["transport-method"],
     realm: params["realm-id"] || "default",
     state: { letter, word: stateWords[letter] },
@@ -133,9 +149,26 @@ function answerSeizureOf(meters: Meters, params: AgentParams, now: Ms): AgentSna
   return { ratio, answered, attempts, minimum: params["min-asr"] };
 }
 
-function addressOf(params: AgentParams): string {
-  const host = params["ip-address"] || params.hostname;
-  return `${host.includes(":") ? `[${host}]` : host}:${params.port}`;
+/** Those that are known: before its name was looked up an agent has none. */
+function addressViews(addresses: readonly AgentAddress[], now: Ms, dateOf: (moment: Ms) => string): AddressView[] {
+  return addresses.flatMap(({ endpoint, health, avoidedUntil }) => {
+    if (!endpoint) return [];
+    const { address, port, protocol } = endpoint;
+    return {
+      address: hostPort(address, port),
+      transport: protocol.toUpperCase(),
+      health: health.state.health,
+      reason: health.state.cause.reason,
+      silent: avoidedUntil > now,
+      resumeAt: health.dueAt === undefined ? null : dateOf(health.dueAt),
+    };
+  });
+}
+
+/** Port 0 = left to DNS. */
+function hostPort(address: string, port: number): string {
+  const host = address.includes(":") ? `[${address}]` : address;
+  return port === 0 ? host : `${host}:${port}`;
 }
 
 const iso = (date: Ms): string => new Date(date).toISOString();

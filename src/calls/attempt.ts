@@ -3,6 +3,8 @@ import type { Lease, ReleaseReason } from "../agents/lease.ts";
 import type { SessionAgent } from "../agents/session-agent.ts";
 import type { Clock, Ms, Timer } from "../clock.ts";
 import type { FailoverParams } from "../routing/params.ts";
+import { hostPort } from "../signalling/addresses.ts";
+import { routeTo } from "../signalling/next-hop.ts";
 import {
   type Exchange,
   type ExchangeUser,
@@ -13,11 +15,11 @@ import {
   type Signalling,
   unheeded,
 } from "../signalling/port.ts";
-import type { AttemptFailure } from "./failover-policy.ts";
+import { type AttemptFailure, isOfThisAddress } from "./failover-policy.ts";
 import type { HeaderRules } from "./header-rules.ts";
 import { inviteFor } from "./headers.ts";
 import { heardFrom } from "./heard-agent.ts";
-import type { Candidate, Destination } from "./next-hop.ts";
+import type { Candidate } from "./next-hop.ts";
 import type { AttemptTrace } from "./record.ts";
 
 /**
@@ -30,6 +32,7 @@ export interface AttemptOwner {
   /** A provisional response beyond 100. */
   progressed(attempt: Attempt, response: IncomingResponse): void;
   answered(attempt: Attempt, response: IncomingResponse): void;
+  /** Where the agent has other addresses, the attempt still holds its place, which may be taken over to one of them. */
   failed(attempt: Attempt, failure: AttemptFailure): void;
   /** The attempt was given up and is over at the agent too, as far as it will ever be. */
   settled(attempt: Attempt): void;
@@ -54,6 +57,7 @@ export class Attempt implements ExchangeUser {
   readonly #parts: AttemptParts;
   /** Undefined for a next hop that is no agent. */
   readonly agent: SessionAgent | undefined;
+  readonly #candidate: Candidate;
   #lease: Lease | undefined;
   #exchange: Exchange | undefined;
   #heard = false;
@@ -67,16 +71,24 @@ export class Attempt implements ExchangeUser {
   constructor(owner: AttemptOwner, parts: AttemptParts, candidate: Candidate) {
     this.#owner = owner;
     this.#parts = parts;
+    this.#candidate = candidate;
     this.agent = candidate.agent;
     this.#lease = candidate.lease;
     const { hop, group } = candidate;
-    this.trace = { agent: hop.name, ...(group !== undefined && { group }), callId: "", outcome: "calling" };
+    const address = hop.endpoint && hostPort(hop.endpoint.address, hop.endpoint.port);
+    this.trace = {
+      agent: hop.name,
+      ...(group !== undefined && { group }),
+      ...(address !== undefined && { address }),
+      callId: "",
+      outcome: "calling",
+    };
   }
 
   /** `from`: the session agent that the INVITE is from, where it is from one. */
-  start(invite: IncomingRequest, destination: Destination, params: FailoverParams, from?: SessionAgent): void {
+  start(invite: IncomingRequest, params: FailoverParams, from?: SessionAgent): void {
     const { signalling, clock, headerRules } = this.#parts;
-    const { uri, headers } = inviteFor(invite, destination);
+    const { uri, headers } = inviteFor(invite, this.#candidate);
     headerRules.apply(headers, "requests", from, this.agent);
     const firstResponse = params["first-response-timeout"];
     // Where 100 is not shown, an agent that works in silence would look like one that is dead.
@@ -86,7 +98,9 @@ export class Attempt implements ExchangeUser {
     const ringing = params["ring-timeout"];
     if (ringing > 0) this.#ringing = clock.after(ringing * 1_000, () => this.#giveUpAs({ kind: "ring-timeout" }));
     this.#sentAt = clock.now();
-    this.#exchange = signalling.send({ method: "INVITE", uri, dialogId: "", headers, body: invite.body }, this);
+    const way = routeTo(this.#candidate.hop.endpoint);
+    const request = { method: "INVITE", uri, ...way, dialogId: "", headers, body: invite.body };
+    this.#exchange = signalling.send(request, this);
   }
 
   sent(callId: string): void {
@@ -115,9 +129,11 @@ export class Attempt implements ExchangeUser {
       return;
     }
     this.#traceEnd(outcome.kind === "response" ? String(outcome.response.status) : outcome.kind);
-    this.release(outcome.kind === "response" ? "rejected" : outcome.kind === "refused" ? "error" : outcome.kind);
-    if (this.#givenUp) this.#settle();
-    else this.#owner.failed(this, outcome);
+    const why = outcome.kind === "response" ? "rejected" : outcome.kind === "refused" ? "error" : outcome.kind;
+    if (this.#givenUp) {
+      this.release(why);
+      this.#settle();
+    } else this.#fail(outcome, why);
   }
 
   /** PRACK for a reliable provisional response: with the caller's own, or in its stead (RFC 3262 section 4). */
@@ -176,10 +192,22 @@ export class Attempt implements ExchangeUser {
   #giveUpAs(failure: AttemptFailure): void {
     this.#giveUp({});
     this.#traceEnd(failure.kind);
+    const { endpoint } = this.#candidate.hop;
+    if (failure.kind === "no-response" && endpoint) this.agent?.silent(endpoint);
     // Silence holds no place; a phone that rings does, until it has stopped.
-    if (this.#heard) this.#patience = this.#parts.clock.after(settlingTime, () => this.release("failover"));
-    else this.release("failover");
+    if (!this.#heard) {
+      this.#fail(failure, "failover");
+      return;
+    }
+    this.#patience = this.#parts.clock.after(settlingTime, () => this.release("failover"));
     this.#owner.failed(this, failure);
+  }
+
+  #fail(failure: AttemptFailure, why: ReleaseReason): void {
+    const others = this.#candidate.others?.length ?? 0;
+    if (others === 0 || !isOfThisAddress(failure)) this.release(why);
+    this.#owner.failed(this, failure);
+    this.release(why);
   }
 
   #giveUp(reason: Headers): void {
@@ -207,7 +235,8 @@ export class Attempt implements ExchangeUser {
   }
 
   #observe(evidence: Evidence): void {
-    this.agent?.observe(evidence);
+    const { endpoint } = this.#candidate.hop;
+    this.agent?.observe(endpoint ? { ...evidence, endpoint } : evidence);
   }
 
   #observeEnd(outcome: Outcome): void {

@@ -59,6 +59,7 @@ export class CallManager implements SignallingUser, CallHost {
   readonly clock: Clock;
   readonly replies: LocalReplies;
   readonly headerRules: HeaderRules;
+  readonly random: () => number;
   readonly #agents: AgentManager;
   readonly #router: Router;
   readonly #log: Logger;
@@ -75,6 +76,7 @@ export class CallManager implements SignallingUser, CallHost {
   constructor(config: CallManagerConfig, parts: CallManagerParts) {
     this.signalling = parts.signalling;
     this.clock = parts.clock;
+    this.random = parts.random;
     this.replies = new LocalReplies(config["retry-after"], parts.random, config["local-response-map"]);
     this.headerRules = new HeaderRules(config["header-rules"] ?? []);
     this.#agents = parts.agents;

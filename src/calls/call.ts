@@ -17,12 +17,12 @@ import { Attempt, type AttemptOwner } from "./attempt.ts";
 import { type CallAction, type CallEvent, type CallState, transitions } from "./call-states.ts";
 import type { CallerLeg } from "./caller-leg.ts";
 import { DialogRelay, type RelayHost } from "./dialog-relay.ts";
-import { type AttemptFailure, mayFailOver, redirectionOf } from "./failover-policy.ts";
+import { type AttemptFailure, isOfThisAddress, mayFailOver, redirectionOf } from "./failover-policy.ts";
 import type { HeaderRules, PassedKind } from "./header-rules.ts";
 import { hopsLeft, relayedAck, relayedRequestHeaders } from "./headers.ts";
 import { heardFrom } from "./heard-agent.ts";
 import type { LocalCause, LocalReplies } from "./local-responses.ts";
-import { candidateOf } from "./next-hop.ts";
+import { type Candidate, candidateAfter, candidateOf } from "./next-hop.ts";
 import type { CallRecord, Side } from "./record.ts";
 import { RelayedRequest, refusalAfter, type Treat } from "./relay.ts";
 import type { InDialogRequest } from "./relayed-invite.ts";
@@ -44,6 +44,8 @@ export interface CallHost {
   readonly clock: Clock;
   readonly replies: LocalReplies;
   readonly headerRules: HeaderRules;
+  /** 0 inclusive to 1 exclusive. */
+  readonly random: () => number;
   /** From now on requests within this dialog are the call's. */
   adopt(dialogId: string, call: Call): void;
   forget(dialogId: string, call: Call): void;
@@ -57,6 +59,8 @@ interface Setup {
   readonly leg: CallerLeg;
   readonly plan: RoutePlan;
   attempt: Attempt | undefined;
+  /** Of the attempt in force. */
+  candidate: Candidate | undefined;
   /** Its early dialogs: more than one when the INVITE was forked. */
   readonly early: Set<string>;
   failure: AttemptFailure | undefined;
@@ -81,7 +85,15 @@ export class Call implements AttemptOwner, RelayHost {
   constructor(host: CallHost, id: string, leg: CallerLeg, plan: RoutePlan, callerLease: Lease | undefined) {
     const { headers, source } = leg.invite;
     this.#host = host;
-    this.#setup = { leg, plan, attempt: undefined, early: new Set(), failure: undefined, refusal: undefined };
+    this.#setup = {
+      leg,
+      plan,
+      attempt: undefined,
+      candidate: undefined,
+      early: new Set(),
+      failure: undefined,
+      refusal: undefined,
+    };
     this.#callerLease = callerLease;
     this.record = {
       id,
@@ -154,11 +166,23 @@ export class Call implements AttemptOwner, RelayHost {
     setup.leg.leaveAgent();
     this.#leaveEarly(setup.early);
     this.record.agentDialog = "";
+    setup.candidate = this.#elsewhere(setup, failure);
+    if (setup.candidate) {
+      this.#step("failover");
+      return;
+    }
     const redirection = redirectionOf(failure, setup.plan, setup.leg.earlyMedia);
     if (redirection === "loop") setup.refusal = this.#host.replies.for("loop");
     const goesOn =
       redirection === "none" ? mayFailOver(failure, setup.plan, setup.leg.earlyMedia) : redirection === "followed";
     this.#step(goesOn ? "failover" : "reject");
+  }
+
+  /** Another address of the agent that failed: the same place, and no matter for the groups that it was chosen from. */
+  #elsewhere({ candidate, attempt, leg }: Setup, failure: AttemptFailure): Candidate | undefined {
+    const next = candidate && !leg.earlyMedia && isOfThisAddress(failure) ? candidateAfter(candidate) : undefined;
+    const lease = next && attempt?.takeLease();
+    return lease && { ...next, lease };
   }
 
   settled(attempt: Attempt): void {
@@ -318,21 +342,28 @@ export class Call implements AttemptOwner, RelayHost {
   #tryNext(): void {
     const setup = this.#setup;
     if (!setup) return;
-    const selection = setup.plan.next();
-    if (selection.kind === "exhausted") {
-      setup.refusal ??= setup.failure
-        ? this.#refusalAfter(setup.failure, setup.leg.transport)
-        : this.#host.replies.for(selection.cause);
+    const candidate = setup.candidate ?? this.#nextCandidate(setup);
+    if (!candidate) {
       this.#step("reject");
       return;
     }
-    const candidate = candidateOf(selection);
     const attempt = new Attempt(this, this.#host, candidate);
     setup.attempt = attempt;
+    setup.candidate = candidate;
     this.record.agent = candidate.hop.name;
     this.record.attempts.push(attempt.trace);
     this.#step("sent");
-    attempt.start(setup.leg.invite, candidate, setup.plan.failover, this.#callerLease?.agent);
+    attempt.start(setup.leg.invite, setup.plan.failover, this.#callerLease?.agent);
+  }
+
+  /** Undefined when there is none left, with the refusal that this means. */
+  #nextCandidate(setup: Setup): Candidate | undefined {
+    const selection = setup.plan.next();
+    if (selection.kind !== "exhausted") return candidateOf(selection, this.#host.random);
+    setup.refusal ??= setup.failure
+      ? this.#refusalAfter(setup.failure, setup.leg.transport)
+      : this.#host.replies.for(selection.cause);
+    return undefined;
   }
 
   #relayProgress(response: IncomingResponse | undefined): void {

@@ -17,6 +17,17 @@ export type AttemptFailure =
   /** Our own engine would not send it. */
   | { readonly kind: "refused"; readonly cause: RefusalCause };
 
+/**
+ * Whether another address of the same agent is worth a try: this one cannot be reached, or says that it is out of service
+ * and not when it will be back (RFC 3263 section 4.3). With a Retry-After it speaks for the agent (SEMANTICS.md section 8).
+ */
+export function isOfThisAddress(failure: AttemptFailure): boolean {
+  if (failure.kind === "response") {
+    return failure.response.status === 503 && failure.response.headers["retry-after"] === undefined;
+  }
+  return failure.kind === "no-response" || failure.kind === "timeout" || failure.kind === "transport-failure";
+}
+
 /** What the decision needs of the call's route. */
 export interface Route {
   readonly failover: FailoverParams;

@@ -1,5 +1,6 @@
 import type { Lease } from "../agents/lease.ts";
 import type { SessionAgent } from "../agents/session-agent.ts";
+import type { Endpoint } from "../location.ts";
 import type { Redirect, Selection } from "../routing/route-plan.ts";
 import type { Numbers } from "../routing/translation.ts";
 import { hostPort, parseUri } from "../signalling/addresses.ts";
@@ -21,14 +22,40 @@ export interface Candidate extends Destination {
   readonly agent?: SessionAgent;
   readonly group?: string;
   readonly lease?: Lease;
+  /** Other addresses of the agent, to be tried within the same place where this one cannot be reached (RFC 3263 section 4.3). */
+  readonly others?: readonly Endpoint[];
 }
 
-export function candidateOf(selection: Exclude<Selection, { kind: "exhausted" }>): Candidate {
+/**
+ * Addresses of one agent that one call tries. More of them would keep its caller waiting for longer than a caller waits,
+ * where another agent may answer.
+ */
+const maxAddresses = 4;
+
+export function candidateOf(
+  selection: Exclude<Selection, { kind: "exhausted" }>,
+  random: () => number = () => 0,
+): Candidate {
   const { numbers, redirect } = selection;
   const way = { ...(numbers && { numbers }), ...(redirect && { redirect }) };
   if (selection.kind === "address") return { hop: hopOfAddress(selection.address), ...way };
   const { agent, lease, group } = selection;
-  return { hop: hopOfAgent(agent.params), agent, lease, ...(group !== undefined && { group }), ...way };
+  const [endpoint, ...others] = agent.route(random).slice(0, maxAddresses);
+  return {
+    hop: hopOfAgent(agent.params, endpoint),
+    agent,
+    lease,
+    others,
+    ...(group !== undefined && { group }),
+    ...way,
+  };
+}
+
+/** The next address of the same agent, without a place of its own; undefined when there is none left. */
+export function candidateAfter({ others = [], lease: _, ...candidate }: Candidate): Candidate | undefined {
+  const [endpoint, ...left] = others;
+  if (!endpoint || !candidate.agent) return undefined;
+  return { ...candidate, hop: hopOfAgent(candidate.agent.params, endpoint), others: left };
 }
 
 /** A next hop that is no agent: `host`, `host:port` or a SIP URI. */

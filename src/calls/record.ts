@@ -11,6 +11,8 @@ export interface AttemptTrace {
   readonly agent: string;
   /** The group that the agent was chosen from, where it was from one. */
   readonly group?: string;
+  /** Which of the addresses of an agent that is known by name. */
+  readonly address?: string;
   /** "" until the engine has accepted it. */
   callId: string;
   /** `calling`, `ringing`, then how it ended: a status, or the kind of failure. */

@@ -1,6 +1,7 @@
 import type { Evidence } from "../agents/evidence.ts";
 import type { SessionAgent } from "../agents/session-agent.ts";
 import type { Clock, Ms, Timer } from "../clock.ts";
+import { routeTo } from "../signalling/next-hop.ts";
 import type {
   ExchangeUser,
   IncomingRequest,
@@ -9,10 +10,10 @@ import type {
   Reply,
   Signalling,
 } from "../signalling/port.ts";
-import { mayFailOver } from "./failover-policy.ts";
+import { type AttemptFailure, isOfThisAddress, mayFailOver } from "./failover-policy.ts";
 import type { HeaderRules } from "./header-rules.ts";
 import type { LocalReplies } from "./local-responses.ts";
-import { type Candidate, candidateOf } from "./next-hop.ts";
+import { type Candidate, candidateAfter, candidateOf } from "./next-hop.ts";
 import { replyTo } from "./relay.ts";
 import type { CallRoute } from "./route.ts";
 
@@ -21,6 +22,8 @@ export interface RoutedRequestParts {
   readonly clock: Clock;
   readonly replies: LocalReplies;
   readonly headerRules: HeaderRules;
+  /** 0 inclusive to 1 exclusive. */
+  readonly random: () => number;
 }
 
 /** What the relay of a kind of requests is made of. */
@@ -69,12 +72,16 @@ export class RoutedRequest {
   /** Nothing came within `first-response-timeout`. An answer that comes later is still good while no other agent was asked. */
   silent(attempt: RequestAttempt): void {
     if (this.#over || attempt !== this.#current) return;
+    const { agent, hop } = attempt.candidate;
+    if (hop.endpoint) agent?.silent(hop.endpoint);
+    if (this.#tryElsewhere({ kind: "no-response" })) return;
     if (this.#route.failed()) this.#tryNext();
   }
 
   ended(attempt: RequestAttempt, outcome: Outcome): void {
     if (this.#over || attempt !== this.#current) return;
     this.#failure = outcome;
+    if (this.#tryElsewhere(outcome)) return;
     const answered = outcome.kind === "response" && outcome.response.status < 300;
     if (!answered && mayFailOver(outcome, this.#route, false) && this.#tryNext()) return;
     this.#refuse();
@@ -87,16 +94,28 @@ export class RoutedRequest {
       if (!this.#current) this.#respond(this.#parts.replies.for(selection.cause));
       return false;
     }
-    const candidate = candidateOf(selection);
+    const candidate = candidateOf(selection, this.#parts.random);
     // Admitted and counted: it holds no place.
     candidate.lease?.release("done");
+    this.#send(candidate);
+    return true;
+  }
+
+  /** At another address of the agent that failed; false when there is none, or it would not help. */
+  #tryElsewhere(failure: AttemptFailure): boolean {
+    const candidate = this.#current && isOfThisAddress(failure) ? candidateAfter(this.#current.candidate) : undefined;
+    if (candidate) this.#send(candidate);
+    return candidate !== undefined;
+  }
+
+  #send(candidate: Candidate): void {
     const attempt = new RequestAttempt(this, this.#parts, candidate);
     this.#current = attempt;
     const { uri, headers } = this.#options.outgoing(candidate);
     this.#parts.headerRules.apply(headers, "requests", this.#options.from, candidate.agent);
     const { method, body } = this.#request;
-    attempt.start({ method, uri, dialogId: "", headers, body }, this.#route.failover["first-response-timeout"]);
-    return true;
+    const request = { method, uri, ...routeTo(candidate.hop.endpoint), dialogId: "", headers, body };
+    attempt.start(request, this.#route.failover["first-response-timeout"]);
   }
 
   /** The last outcome is the answer. */
@@ -177,6 +196,7 @@ class RequestAttempt implements ExchangeUser {
   }
 
   #observe(evidence: Evidence): void {
-    this.candidate.agent?.observe(evidence);
+    const { agent, hop } = this.candidate;
+    agent?.observe(hop.endpoint ? { ...evidence, endpoint: hop.endpoint } : evidence);
   }
 }

@@ -33,6 +33,14 @@ export function parseListenAddress(text: string): ListenAddress | undefined {
   return protocol && target && { protocol, ...target };
 }
 
+/** A DNS server: a numeric address, with a port where it is not 53. As Node's resolver takes it. */
+export function parseServer(text: string): string | undefined {
+  const address = text.trim();
+  const withPort = parseHostPort(address);
+  if (withPort) return withPort.port > 0 ? formatHostPort(withPort) : undefined;
+  return canonicalAddress(address);
+}
+
 export const formatHostPort = ({ address, port }: HostPort): string =>
   isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
 

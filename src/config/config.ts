@@ -40,6 +40,8 @@ export interface SignallingConfig {
   readonly tls?: TlsConfig;
   /** RFC 3261 table 4, milliseconds. */
   readonly timers: { readonly t1: number; readonly t2: number; readonly t4: number };
+  /** How the embedded engine finds names; default: as the system does. */
+  readonly dns?: DnsConfig;
   /** Listeners on which requests are dropped unanswered unless they come from one of these numeric addresses. */
   readonly closed?: readonly (ListenAddress & { readonly sources: readonly string[] })[];
 }
@@ -49,6 +51,16 @@ export interface RegistrationLimits {
   readonly "max-registrations": number;
   /** Of one address of record. */
   readonly "max-contacts": number;
+}
+
+/** How names become addresses (RFC 3263). */
+export interface DnsConfig {
+  /** `address` or `address:port`; empty = those of the system. */
+  readonly servers: readonly string[];
+  /** Seconds. */
+  readonly timeout: number;
+  /** Seconds. */
+  readonly "max-stale": number;
 }
 
 export interface RealmConfig {
@@ -76,6 +88,7 @@ export interface WeirConfig {
   readonly "retry-after": { readonly min: number; readonly max: number };
   /** What callers are told instead of Weir's own refusals (SEMANTICS.md section 7). */
   readonly "local-response-map": LocalResponseMap;
+  readonly dns: DnsConfig;
   readonly drain: { /** Seconds until calls still up are ended with BYE. */ readonly timeout: number };
   readonly admin: { readonly listen: { readonly address: string; readonly port: number } };
   readonly logging: { readonly level: string; readonly format: "json" | "pretty" };

@@ -16,7 +16,13 @@ export function warnAboutListening(
   const first = new Map<string, string>();
   for (const agent of agents) {
     const { hostname, "ip-address": address, port, "transport-method": transport } = agent.value;
-    if (address === "") continue;
+    if (address === "") {
+      // Either family will do, as the name may lead to both.
+      if (served.has(kind(transport, "")) || served.has(kind(transport, "::"))) continue;
+      const place = agent.placeOf("transport-method");
+      problems.warning(place, `the agent cannot be reached, as Weir listens on no ${transport} address`);
+      continue;
+    }
     const target = formatHostPort({ address, port });
     if (own.has(target)) problems.warning(agent.placeOf("ip-address"), `${target} is where Weir itself listens`);
     if (!served.has(kind(transport, address))) {

@@ -135,7 +135,7 @@ function readConfig(root: MapNode, file: string, environment: NodeJS.ProcessEnv,
   const closed = responses["unknown-source"]?.status === 0 ? closedListeners(realms, resolved) : [];
   return {
     ...system,
-    signalling: { ...signalling, listen, closed, ...(tls && { tls }) },
+    signalling: { ...signalling, listen, closed, dns: system.dns, ...(tls && { tls }) },
     realms,
     "local-response-map": responses,
     "translation-rules": translations,

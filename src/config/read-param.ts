@@ -1,5 +1,5 @@
 import { type Param, parseCodeRange } from "../params.ts";
-import { parseHostPort, parseListenAddress } from "./addresses.ts";
+import { parseHostPort, parseListenAddress, parseServer } from "./addresses.ts";
 import { describe, type ScalarNode, type SourceNode } from "./yaml-source.ts";
 
 /** Beside the shared parameters: where to listen. */
@@ -7,6 +7,8 @@ export type SystemParam =
   | Param
   /** Listening addresses such as `udp://192.0.2.1:5060`, as a list or comma-separated text. */
   | { readonly format: "listen"; readonly default: readonly string[]; readonly doc: string }
+  /** DNS servers such as `192.0.2.53` or `[2001:db8::53]:5353`, as a list or comma-separated text. */
+  | { readonly format: "servers"; readonly default: readonly string[]; readonly doc: string }
   /** One address with a port, such as `127.0.0.1:8080`. */
   | { readonly format: "address"; readonly default: string; readonly doc: string };
 
@@ -16,7 +18,8 @@ export type SystemParams = Readonly<Record<string, SystemParam>>;
 export type Reading = { readonly value: unknown } | { readonly found: string; readonly expected: string };
 
 /** Whether a parameter is a list of parts that each could stand alone. */
-export const takesList = (param: SystemParam): boolean => param.format === "codes" || param.format === "listen";
+export const takesList = ({ format }: SystemParam): boolean =>
+  format === "codes" || format === "listen" || format === "servers";
 
 /** What a parameter takes, in words: for messages and for the documentation. */
 export function expectation(param: SystemParam): string {
@@ -33,6 +36,8 @@ export function expectation(param: SystemParam): string {
       return "response codes 100 to 699 or ranges such as 500-599";
     case "listen":
       return "addresses such as udp://192.0.2.1:5060, tcp://[2001:db8::1]:5060 or tls://192.0.2.1:5061";
+    case "servers":
+      return "numeric addresses, with a port where it is not 53, such as 192.0.2.53 or [2001:db8::53]:5353";
     case "address":
       return "an address and port such as 127.0.0.1:8080";
   }
@@ -56,12 +61,14 @@ function parse(param: SystemParam, node: SourceNode): unknown {
       return everyPart(node, parseCodeRange);
     case "listen":
       return everyPart(node, parseListenAddress);
+    case "servers":
+      return everyPart(node, parseServer);
     default:
       return node.kind === "scalar" && node.value !== null ? scalarOf(param, node) : undefined;
   }
 }
 
-function scalarOf(param: Exclude<SystemParam, { format: "codes" | "listen" }>, node: ScalarNode): unknown {
+function scalarOf(param: Exclude<SystemParam, { format: "codes" | "listen" | "servers" }>, node: ScalarNode): unknown {
   switch (param.format) {
     case "number": {
       const { value } = node;
@@ -80,7 +87,7 @@ function scalarOf(param: Exclude<SystemParam, { format: "codes" | "listen" }>, n
 }
 
 /** Every part of a list, or of comma-separated text, parsed; undefined when one of them cannot be. */
-function everyPart<T extends object>(
+function everyPart<T extends object | string>(
   node: SourceNode,
   parsePart: (part: string) => T | undefined,
 ): readonly T[] | undefined {

@@ -41,7 +41,9 @@ export function readAgents(root: MapNode, problems: Problems): Placed<AgentParam
     const constraints = readRateConstraints(map, path, problems);
     // An agent without a name is left out, but only after everything else wrong with it was told.
     const address = canonicalAddress(values["ip-address"]) ?? values["ip-address"];
-    const named = { ...values, "ip-address": address, hostname: hostname ?? "", "rate-constraints": constraints };
+    // Without a port of its own, an agent known by name listens where DNS says.
+    const port = address === "" && !map.entries.has("port") ? 0 : values.port;
+    const named = { ...values, "ip-address": address, port, hostname: hostname ?? "", "rate-constraints": constraints };
     const agent = placed(named, map, path);
     checkAgent(agent, problems);
     if (hostname !== undefined) agents.push(agent);
@@ -77,6 +79,12 @@ function checkAgent(agent: Placed<AgentParams>, problems: Problems): void {
   if (address !== "" && isIP(address) === 0) {
     refuse("ip-address", `found "${address}", expected a numeric IPv4 or IPv6 address`);
   }
+  if (address === "" && params.hostname !== "" && !isHostName(params.hostname)) {
+    refuse(
+      "hostname",
+      `found "${params.hostname}", expected a name that DNS can be asked for, or an ip-address beside it`,
+    );
+  }
   if (address !== "" && params.port === 0) {
     refuse("port", "found 0, which leaves the port to DNS, expected 1 to 65535 beside an ip-address");
   }
@@ -103,6 +111,12 @@ function checkAgent(agent: Placed<AgentParams>, problems: Problems): void {
   }
   checkPing(agent, problems);
   checkLimits(agent, problems);
+}
+
+/** As DNS has them (RFC 1035 section 2.3.4), with the underscores that many zones have all the same; or numeric. */
+function isHostName(name: string): boolean {
+  if (isIP(name) !== 0) return true;
+  return name.length <= 253 && /^[a-z\d_-]{1,63}(\.[a-z\d_-]{1,63})*\.?$/i.test(name);
 }
 
 const pingMethod = /^\s*([\w.!%*+`'~-]+)\s*(;\s*hops\s*=\s*\d{1,3}\s*)?$/i;

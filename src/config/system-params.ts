@@ -18,12 +18,13 @@ const milliseconds = (defaultMs: number, doc: string): SystemParam => ({
   doc,
 });
 const file = (doc: string): SystemParam => ({ format: "text", default: "", doc: `PEM file. ${doc}` });
-const seconds = (defaultS: number, max: number, doc: string, min = 0): SystemParam => ({
+const seconds = (defaultS: number, max: number, doc: string, min = 0, fraction = false): SystemParam => ({
   format: "number",
   unit: "s",
   default: defaultS,
   min,
   max,
+  ...(fraction && { fraction }),
   doc,
 });
 
@@ -79,6 +80,19 @@ export const systemParams = {
     t1: milliseconds(500, "T1, the estimate of the round-trip time (RFC 3261 section 17)."),
     t2: milliseconds(4_000, "T2, the longest pause between retransmissions."),
     t4: milliseconds(5_000, "T4, the longest life of a message in the network."),
+  },
+  dns: {
+    servers: {
+      format: "servers",
+      default: [],
+      doc: "Servers that names are asked of. None: those of the system, and its hosts file.",
+    },
+    timeout: seconds(2, 30, "Wait for the answer to a question, repetitions and all servers included.", 0.1, true),
+    "max-stale": seconds(
+      3_600,
+      86_400,
+      "How long the last good answer serves beyond its time while DNS is silent or in trouble.",
+    ),
   },
   failover: failoverParams,
   registrations: {

@@ -1,8 +1,9 @@
 import type { Clock } from "../clock.ts";
+import type { Locator } from "../names/locator.ts";
+import { dnsLocator, type NameSettings, systemNames } from "../names/system-names.ts";
 import type { EngineLog } from "./core/context.ts";
 import { Core } from "./core/core.ts";
 import { type ClosedListener, StrangerScreen } from "./core/stranger-screen.ts";
-import { type Resolver, systemResolver } from "./core/way-out.ts";
 import type { AppLink, AppPeer, LinkHost } from "./link/app-link.ts";
 import type { SipMessage } from "./message/sip-message.ts";
 import type { TimerValues } from "./transaction/timers.ts";
@@ -20,17 +21,19 @@ export interface EngineOptions {
   readonly closed?: readonly ClosedListener[];
   /** Needed where TLS is listened on. */
   readonly tls?: TlsSettings;
-  /** How names of next hops become addresses; default: the system's resolver. */
-  readonly resolve?: Resolver;
+  /** How names of next hops become addresses; default: as the system does it. */
+  readonly dns?: NameSettings | undefined;
 }
 
 /** The SIP engine: sockets, transactions, dialogs, and the applications that drive it over links. */
 export class Engine implements LinkHost {
   readonly #transports: Transports;
   readonly #core: Core;
+  readonly #names: Locator;
   readonly #peers = new Map<AppLink, AppPeer>();
 
-  constructor({ listen, timers, clock, log, closed = [], tls, resolve = systemResolver }: EngineOptions) {
+  constructor({ listen, timers, clock, log, closed = [], tls, dns = systemNames }: EngineOptions) {
+    this.#names = dnsLocator(dns, { clock, random: Math.random, listen });
     const screen = new StrangerScreen(closed);
     this.#transports = new Transports(
       listen,
@@ -47,7 +50,7 @@ export class Engine implements LinkHost {
       },
       { clock, warn: (detail, message) => log.warn(detail, message), ...(tls && { tls }) },
     );
-    this.#core = new Core({ clock, timers, log, transports: this.#transports, resolve });
+    this.#core = new Core({ clock, timers, log, transports: this.#transports, names: this.#names });
   }
 
   /** Binds every address or none. Throws WEIR_LISTEN_FAILED. */
@@ -61,6 +64,7 @@ export class Engine implements LinkHost {
       link.close();
       peer.closed();
     }
+    this.#names.stop();
     await this.#transports.stop();
   }
 

@@ -1,6 +1,7 @@
 import type { Server } from "node:net";
 import { Worker } from "node:worker_threads";
 import { WeirError } from "../errors.ts";
+import type { NameSettings } from "../names/system-names.ts";
 import type { EngineLog } from "./core/context.ts";
 import type { ClosedListener } from "./core/stranger-screen.ts";
 import { FrameQueue } from "./link/frame-queue.ts";
@@ -17,6 +18,8 @@ export interface WorkerEngineOptions {
   readonly closed?: readonly ClosedListener[];
   /** As `EngineOptions.tls`. */
   readonly tls?: TlsSettings;
+  /** As `EngineOptions.dns`. */
+  readonly dns?: NameSettings | undefined;
   readonly log: EngineLog;
   /** As `AppLink.packed`. Default false. */
   readonly packed?: boolean;
@@ -48,11 +51,12 @@ export class WorkerEngine {
     log,
     closed = [],
     tls,
+    dns,
     packed = false,
     reportTrying = true,
     program = built,
   }: WorkerEngineOptions) {
-    const workerData: WorkerSettings = { listen, timers, closed, tls, packed, reportTrying };
+    const workerData: WorkerSettings = { listen, timers, closed, tls, dns, packed, reportTrying };
     this.#worker = new Worker(program, { workerData });
     this.#exited = new Promise((resolve) => this.#worker.once("exit", () => resolve()));
     this.#log = log;

@@ -17,6 +17,7 @@ function run(port: MessagePort, settings: WorkerSettings): void {
     timers: settings.timers,
     closed: settings.closed,
     ...(settings.tls && { tls: settings.tls }),
+    dns: settings.dns,
     clock: systemClock,
     log: { warn: (detail, message) => tell({ kind: "warning", detail: plain(detail), message }) },
   });

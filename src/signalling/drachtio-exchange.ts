@@ -25,15 +25,16 @@ export class DrachtioExchange implements Exchange {
     this.#user = user;
   }
 
-  send({ method, uri, dialogId, headers, body }: OutgoingRequest): void {
+  send({ method, uri, nextHop, dialogId, headers, body }: OutgoingRequest): void {
     const { packing, maxMessage, srf } = this.#host;
     if (exceeds(maxMessage, { headers, body }, uri, dialogId)) {
       this.#endSoon({ kind: "refused", cause: "bad-request", detail: tooLarge });
       return;
     }
     const options = { method, uri: uri || "sip:placeholder", ...packing.pack(headers, body), ...unlogged };
+    const way = dialogId === "" ? nextHop !== undefined && { proxy: nextHop } : { stackDialogId: dialogId };
     try {
-      srf.request(dialogId === "" ? options : { ...options, stackDialogId: dialogId }, (error, request) =>
+      srf.request(way ? { ...options, ...way } : options, (error, request) =>
         this.#host.guard(() => this.#sent(error, request)),
       );
     } catch (error) {

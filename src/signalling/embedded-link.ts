@@ -58,9 +58,10 @@ export class EmbeddedLink implements EngineLink {
 }
 
 /** What an engine is told in either thread. */
-const engineOptions = ({ listen, timers, closed = [], tls }: SignallingConfig) => ({
+const engineOptions = ({ listen, timers, closed = [], dns, tls }: SignallingConfig) => ({
   listen,
   timers,
   closed,
+  dns,
   ...(tls && { tls }),
 });

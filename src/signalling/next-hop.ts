@@ -1,4 +1,5 @@
 import type { AgentParams } from "../agents/params.ts";
+import type { Endpoint } from "../location.ts";
 import { hostPort } from "./addresses.ts";
 
 /** Where a request goes, in the words of a URI. */
@@ -11,13 +12,25 @@ export interface NextHop {
   readonly transport: string;
   /** To be asked by a SIPS URI, whatever URI the caller used. */
   readonly secure?: true;
+  /** Which of the addresses that the agent's name leads to; undefined where `address` says it. */
+  readonly endpoint?: Endpoint;
 }
 
-export function hopOfAgent(params: AgentParams): NextHop {
-  const protocol = params["transport-method"].toLowerCase();
+/** `endpoint`: of an agent known by name. Its URI bears the name all the same (RFC 3263 section 4). */
+export function hopOfAgent(params: AgentParams, endpoint?: Endpoint): NextHop {
   return {
     name: params.hostname,
     address: hostPort(params["ip-address"] || params.hostname, params.port),
-    transport: protocol === "udp" ? "" : `;transport=${protocol}`,
+    transport: transportParam(params["transport-method"].toLowerCase()),
+    ...(endpoint && { endpoint }),
   };
 }
+
+/** What a request is given beside its URI: the address to send it to. Nothing where the URI says it. */
+export function routeTo(endpoint: Endpoint | undefined): { readonly nextHop?: string } {
+  if (!endpoint) return {};
+  const { protocol, address, port } = endpoint;
+  return { nextHop: `sip:${hostPort(address, port)}${transportParam(protocol)}` };
+}
+
+const transportParam = (protocol: string): string => (protocol === "udp" ? "" : `;transport=${protocol}`);

@@ -70,6 +70,8 @@ export interface OutgoingRequest {
   readonly method: string;
   /** Ignored within a dialog: the request goes to the remote target. */
   readonly uri: string;
+  /** A SIP URI of the address to send it to, outside any dialog; without it the request's own URI says where. */
+  readonly nextHop?: string;
   /** "" outside any dialog. */
   readonly dialogId: string;
   /** Handed over: not to be changed afterwards. `@localhost` in From and Contact stands for the address it is sent from. */

@@ -54,6 +54,8 @@ export interface RawRequestOptions {
   readonly headers: Headers;
   readonly body: string;
   readonly stackDialogId?: string;
+  /** A SIP URI of where to send it, whatever its request URI says. */
+  readonly proxy?: string;
 }
 
 export interface RawSrf extends EventEmitter {

@@ -1,5 +1,5 @@
 import type { Pinger, PingOutcome, PingRequest } from "../agents/pinger.ts";
-import { hopOfAgent } from "./next-hop.ts";
+import { hopOfAgent, routeTo } from "./next-hop.ts";
 import {
   type Exchange,
   type ExchangeUser,
@@ -34,7 +34,7 @@ export class SipPinger implements Pinger {
 }
 
 /** From and To name no user unless the parameters do; the engine puts its own address for `localhost`. */
-function requestOf({ params, method, maxForwards }: PingRequest): OutgoingRequest {
+function requestOf({ params, endpoint, method, maxForwards }: PingRequest): OutgoingRequest {
   const { address, transport } = hopOfAgent(params);
   const to = `sip:${at(params["ping-to-user-part"])}${address}`;
   const headers = {
@@ -42,7 +42,7 @@ function requestOf({ params, method, maxForwards }: PingRequest): OutgoingReques
     to: `<${to}>`,
     "max-forwards": String(maxForwards),
   };
-  return { method, uri: `${to}${transport}`, dialogId: "", headers, body: "" };
+  return { method, uri: `${to}${transport}`, ...routeTo(endpoint), dialogId: "", headers, body: "" };
 }
 
 const at = (user: string): string => (user === "" ? "" : `${user}@`);

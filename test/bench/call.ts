@@ -75,7 +75,7 @@ const core = new Core({
     responseFlow: (_request, flow) => flow,
     liveFlow: (flow) => flow,
   },
-  resolve: () => Promise.reject(new Error("no names here")),
+  names: { find: (_question, then) => then({ failure: "no names here" }) },
 });
 const server = createVirtualLink(
   { attach: (link) => core.attach(link), appStage: (stage) => stages.push(stage) },

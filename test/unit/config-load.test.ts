@@ -177,6 +177,31 @@ describe("text that YAML takes for a number", () => {
 });
 
 describe("a session agent", () => {
+  it("leaves the port of an agent without an address to DNS, unless it has one", () => {
+    const portOf = (params: string) => {
+      const loaded = read(`session-agents: [{ hostname: trunk.example${params} }]\n`);
+      return loaded.config?.["session-agents"][0]?.port;
+    };
+    expect(["", ", port: 5060", ", ip-address: 192.0.2.1"].map(portOf)).toEqual([0, 5060, 5060]);
+  });
+
+  it("takes no name that DNS cannot be asked for in place of an address", () => {
+    expect(read("session-agents:\n  - { hostname: 'trunk..example' }\n").errors).toEqual([
+      'weir.yaml:2: session-agents[0].hostname: found "trunk..example", expected a name that DNS can be asked for, or an ip-address beside it',
+    ]);
+  });
+
+  it("may name DNS servers, each numeric", () => {
+    expect(read(`dns: { servers: ["192.0.2.53", "[2001:db8::53]:5353"] }\n${base}`).config?.dns.servers).toEqual([
+      "192.0.2.53",
+      "[2001:db8::53]:5353",
+    ]);
+    expect(read(`dns:\n  servers: [192.0.2.53, ns.example, "192.0.2.53:0"]\n${base}`).errors).toEqual([
+      'weir.yaml:2: dns.servers[1]: found "ns.example", expected numeric addresses, with a port where it is not 53, such as 192.0.2.53 or [2001:db8::53]:5353',
+      'weir.yaml:2: dns.servers[2]: found "192.0.2.53:0", expected numeric addresses, with a port where it is not 53, such as 192.0.2.53 or [2001:db8::53]:5353',
+    ]);
+  });
+
   it("needs a hostname of its own", () => {
     expect(read(base.replace("carrier-b", "carrier-a")).errors).toEqual([
       'weir.yaml:3: session-agents[1].hostname: found "carrier-a" a second time, expected it once (first on line 2)',

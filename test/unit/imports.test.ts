@@ -16,7 +16,8 @@ const allowed: Readonly<Record<string, { readonly code: readonly string[]; reado
   vocabulary: { code: [], types: [] },
   agents: { code: [], types: [] },
   routing: { code: ["agents"], types: ["agents"] },
-  engine: { code: [], types: [] },
+  names: { code: [], types: ["agents"] },
+  engine: { code: ["names"], types: ["names"] },
   config: { code: ["agents", "routing"], types: ["agents", "routing"] },
   signalling: { code: ["engine"], types: ["engine", "config", "agents"] },
   calls: { code: ["agents", "routing", "signalling"], types: ["agents", "routing", "signalling", "config"] },
@@ -26,7 +27,7 @@ const allowed: Readonly<Record<string, { readonly code: readonly string[]; reado
   },
   operations: { code: [], types: ["agents", "routing", "calls", "registrations", "engine", "signalling", "config"] },
   main: {
-    code: ["agents", "routing", "config", "signalling", "calls", "registrations", "operations"],
+    code: ["agents", "names", "routing", "config", "signalling", "calls", "registrations", "operations"],
     types: [everything],
   },
   demo: { code: ["main", "config", "signalling"], types: [everything] },

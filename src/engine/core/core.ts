@@ -19,7 +19,7 @@ import { InDialog } from "./in-dialog.ts";
 import { IncomingRequests } from "./incoming-request.ts";
 import { Uac } from "./uac.ts";
 import { Uas } from "./uas.ts";
-import { type Resolver, WayOut, type Ways } from "./way-out.ts";
+import { type Names, WayOut, type Ways } from "./way-out.ts";
 
 /** What applications are told at authentication. drachtio-srf pings only a server that calls itself v0.8.2 or later. */
 const version = "v0.9.5-weir";
@@ -33,7 +33,7 @@ export interface CoreOptions {
     liveFlow(flow: Flow): Flow;
     readonly listening: readonly Target[];
   };
-  readonly resolve: Resolver;
+  readonly names: Names;
 }
 
 /** The user agent between the network's transactions and the applications' frames. */
@@ -45,7 +45,7 @@ export class Core implements TransactionUser, AppSessionUser {
   readonly #uac: Uac;
   readonly #inDialog: InDialog;
 
-  constructor({ clock, timers, log, transports, resolve }: CoreOptions) {
+  constructor({ clock, timers, log, transports, names }: CoreOptions) {
     this.#listening = () => transports.listening;
     this.context = {
       clock,
@@ -54,7 +54,7 @@ export class Core implements TransactionUser, AppSessionUser {
       counters: newCoreCounters(),
       frames: new FrameWriter(clock),
       layer: new TransactionLayer({ transports, clock, timers, user: this }),
-      way: new WayOut(transports, resolve),
+      way: new WayOut(transports, names),
       apps: new AppRegistry(),
       dialogs: new EngineDialogs(clock, timers),
       incoming: new IncomingRequests(),

@@ -1,6 +1,6 @@
 import { dialogId as dialogIdOf } from "../dialog/dialog.ts";
 import type { SipMessage } from "../message/sip-message.ts";
-import { hostPort, isSips } from "../message/uri.ts";
+import { hostPort, isSips, parseUri } from "../message/uri.ts";
 import type { Flow } from "../transport/transport.ts";
 import {
   appHeaderLines,
@@ -59,7 +59,8 @@ export class Uac {
       else this.#refuse(app, session, refusals[way](message));
     };
     const watch = message.method === "INVITE" ? "always" : "if-room";
-    this.#core.way.find(app.nextHop || message.requestUri, true, send, watch);
+    const name = app.nextHop === "" ? undefined : parseUri(message.requestUri)?.host;
+    this.#core.way.find(app.nextHop || message.requestUri, true, send, { watch, name });
   }
 
   #sendNew(app: AppMessage, session: AppSession, begun: NewRequest, flow: Flow): void {

@@ -1,7 +1,7 @@
-import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
+import type { Question } from "../../names/locate.ts";
 import { parseUri, type SipUri } from "../message/uri.ts";
-import type { Flow, Protocol, Target, Watch } from "../transport/transport.ts";
+import type { Flow, Target, Watch } from "../transport/transport.ts";
 
 /** What is needed of the transport layer to send. */
 export interface Ways {
@@ -9,67 +9,72 @@ export interface Ways {
   isLocal(host: string, port: number): boolean;
 }
 
-/** Finds the address of a name. Rejects when there is none. */
-export type Resolver = (host: string) => Promise<string>;
-
-export const systemResolver: Resolver = async (host) => (await lookup(host)).address;
+/** Finds where names lead (RFC 3263). */
+export interface Names {
+  /** Calls `then` once, at once where it is known. The best endpoint comes first. */
+  find(
+    question: Question,
+    then: (found: { readonly endpoints: readonly Target[] } | { readonly failure: string }) => void,
+  ): void;
+}
 
 /** Why a request cannot be sent: `invalid` URI, no listener to send from, the engine `itself` as target, unknown `name`. */
 export type NoWay = "invalid" | "no-transport" | "itself" | "name";
 
-interface NextHop {
-  readonly protocol: Protocol;
-  /** A numeric address or a name. */
-  readonly host: string;
-  readonly port: number;
-}
-
 /** Finds the way to the host of a URI. */
 export class WayOut {
   readonly #ways: Ways;
-  readonly #resolve: Resolver;
+  readonly #names: Names;
 
-  constructor(ways: Ways, resolve: Resolver) {
+  constructor(ways: Ways, names: Names) {
     this.#ways = ways;
-    this.#resolve = resolve;
+    this.#names = names;
   }
 
   /**
    * Calls `then` once: at once for a numeric address, later when a name has to be resolved. `begins` a dialog or stands alone:
    * then it must not lead back to the engine itself, as the path of a dialog rightly may. Pings and the like take no peer's
-   * watch away from those that calls go to.
+   * watch away from those that calls go to. `name`: what the peer is asked for by, where the URI tells its address alone.
    */
-  find(uri: string, begins: boolean, then: (way: Flow | NoWay) => void, watch: Watch = "if-room"): void {
+  find(
+    uri: string,
+    begins: boolean,
+    then: (way: Flow | NoWay) => void,
+    { watch = "if-room", name }: { readonly watch?: Watch; readonly name?: string | undefined } = {},
+  ): void {
     const parsed = parseUri(uri);
-    const hop = parsed && nextHopOf(parsed);
-    if (hop === undefined) {
+    const question = parsed && questionOf(parsed);
+    if (question === undefined) {
       then("invalid");
       return;
     }
-    if (isIP(hop.host) !== 0) {
-      then(this.#flowTo(hop, hop.host, begins, watch));
+    const peer = name ?? question.host;
+    if (isIP(question.host) !== 0) {
+      const protocol = question.secure ? "tls" : (question.protocol ?? "udp");
+      const port = question.port || (protocol === "tls" ? 5_061 : 5_060);
+      then(this.#flowTo({ protocol, address: question.host, port }, peer, begins, watch));
       return;
     }
-    this.#resolve(hop.host).then(
-      (address) => then(this.#flowTo(hop, address, begins, watch)),
-      () => then("name"),
-    );
+    this.#names.find(question, (found) => {
+      const [target] = "failure" in found ? [] : found.endpoints;
+      then(target ? this.#flowTo(target, peer, begins, watch) : "name");
+    });
   }
 
-  #flowTo({ protocol, host, port }: NextHop, address: string, begins: boolean, watch: Watch): Flow | NoWay {
-    if (begins && this.#ways.isLocal(address, port)) return "itself";
-    const target = { protocol, address, port };
+  #flowTo(target: Target, peer: string, begins: boolean, watch: Watch): Flow | NoWay {
+    if (begins && this.#ways.isLocal(target.address, target.port)) return "itself";
     // The name that was asked for is what the peer's certificate has to show (RFC 5922 section 7.1).
-    const named = protocol === "tls" && host !== address ? { ...target, name: host } : target;
+    const named = target.protocol === "tls" && isIP(peer) === 0 ? { ...target, name: peer } : target;
     return this.#ways.flowTo(named, { watch }) ?? "no-transport";
   }
 }
 
-/** RFC 3263 section 4 without NAPTR and SRV: the transport is the URI's or the scheme's, the port its own or the default. */
-function nextHopOf(uri: SipUri): NextHop | undefined {
-  const transport = uri.param("transport")?.toLowerCase() ?? (uri.secure ? "tls" : "udp");
+/** RFC 3263 section 4: what the URI says of the transport and the port holds. Undefined for a transport that is not ours. */
+function questionOf(uri: SipUri): Question | undefined {
+  const { secure, port } = uri;
+  const host = uri.param("maddr") || uri.host;
+  const transport = uri.param("transport")?.toLowerCase();
+  if (transport === undefined) return { host, port, secure };
   if (transport !== "udp" && transport !== "tcp" && transport !== "tls") return undefined;
-  const protocol = uri.secure ? "tls" : transport;
-  const defaultPort = protocol === "tls" ? 5_061 : 5_060;
-  return { protocol, host: uri.param("maddr") || uri.host, port: uri.port || defaultPort };
+  return { host, port, protocol: transport, secure };
 }

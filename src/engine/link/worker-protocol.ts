@@ -1,3 +1,4 @@
+import type { NameSettings } from "../../names/system-names.ts";
 import type { ClosedListener } from "../core/stranger-screen.ts";
 import type { TimerValues } from "../transaction/timers.ts";
 import type { Target, TlsSettings } from "../transport/transport.ts";
@@ -8,6 +9,7 @@ export interface WorkerSettings {
   readonly timers: TimerValues;
   readonly closed: readonly ClosedListener[];
   readonly tls: TlsSettings | undefined;
+  readonly dns: NameSettings | undefined;
   readonly packed: boolean;
   readonly reportTrying: boolean;
 }
