@@ -79,7 +79,7 @@ function detailOf(agent: AgentSnapshot): string {
     ["last ping", lastPing ? pingOf(lastPing) : "-"],
     ...agent.transitions.map((change, at): [string, string] => [
       at === 0 ? "transitions" : "",
-      `${change.at} ${change.from} > ${change.to} ${change.reason}${limitOf(change)}`,
+      `${change.at} ${change.from} > ${change.to} ${change.reason}${causeOf(change)}`,
     ]),
   ];
   const width = Math.max(...lines.map(([name]) => name.length));
@@ -89,5 +89,8 @@ function detailOf(agent: AgentSnapshot): string {
 const pingOf = ({ at, status, failure, roundTripMs }: NonNullable<AgentSnapshot["lastPing"]>): string =>
   [at, failure ?? status, ...(roundTripMs === undefined ? [] : [`${round(roundTripMs)} ms`])].join(" ");
 
-const limitOf = ({ limit, value, maximum }: AgentSnapshot["transitions"][number]): string =>
-  limit === undefined ? "" : ` ${limit} ${measure(value ?? 0, maximum ?? 0)}`;
+/** The limit that decided, or the system's or the peer's own words. */
+const causeOf = ({ limit, value, maximum, detail }: AgentSnapshot["transitions"][number]): string => {
+  if (limit !== undefined) return ` ${limit} ${measure(value ?? 0, maximum ?? 0)}`;
+  return detail === undefined ? "" : ` (${detail})`;
+};

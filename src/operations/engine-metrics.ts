@@ -1,7 +1,7 @@
 import type { MetricSource } from "./metrics.ts";
 
 /** Counters that go down again, beside everything in the part `alive`. */
-const gauges = new Set(["connections", "watchedPeers"]);
+const gauges = new Set(["connections", "watchedPeers", "certificateExpiryTimestampSeconds"]);
 
 /**
  * The embedded engine's counters as metrics: those of its part `transports` named `messagesIn` are

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { hopsLeft, inviteFor, relayedReply } from "../../src/calls/headers.ts";
-import { candidateOf, hopOfAddress } from "../../src/calls/next-hop.ts";
+import { candidateOf, hopOfAddress, type NextHop } from "../../src/calls/next-hop.ts";
 import type { Headers } from "../../src/signalling/port.ts";
 import { AgentBench } from "../support/agents.ts";
 import { FakeRequest } from "../support/fake-signalling.ts";
 
 const hop = { name: "a", address: "192.0.2.1:5071", transport: "" };
 
-const invite = (headers: Headers = {}, uri = "sip:100@127.0.0.2") =>
+const invite = (headers: Headers = {}, uri = "sip:100@127.0.0.2", to: NextHop = hop) =>
   inviteFor(new FakeRequest("INVITE", { uri, headers: { from: "<sip:a@h>;tag=1", to: "<sip:b@h>", ...headers } }), {
-    hop,
+    hop: to,
   });
 
 const response = (status: number, headers: Headers = {}) =>
@@ -126,6 +126,13 @@ describe("a next hop", () => {
     ["[2001:db8::1]:5062", "[2001:db8::1]:5062", ""],
   ])("%s is %s%s", (configured, address, transport) => {
     expect(hopOfAddress(configured)).toEqual({ name: configured, address, transport });
+  });
+
+  it("is asked by a SIPS URI where it is one", () => {
+    const hop = hopOfAddress("sips:192.0.2.9");
+    expect(hop).toEqual({ name: "sips:192.0.2.9", address: "192.0.2.9", transport: ";transport=tls", secure: true });
+    const { uri, headers } = invite({ contact: "<sip:caller@h>" }, "sip:100@127.0.0.2", hop);
+    expect([uri, headers.contact]).toEqual(["sips:100@192.0.2.9", "<sips:caller@localhost>"]);
   });
 
   it("is an agent's address and transport, or its name without an address", () => {

@@ -20,6 +20,7 @@ const yaml = `
 session-agents:
   - { hostname: carrier-a, ip-address: 127.0.0.1, port: 5071, max-outbound-sessions: 2, max-burst-rate: 10 }
   - { hostname: carrier-b, ip-address: 127.0.0.1, port: 5072 }
+  - { hostname: carrier-c, ip-address: 127.0.0.3, port: 5073, time-to-resume: 30 }
 session-agent-groups: [{ group-name: carriers, dest: [carrier-a, carrier-b] }]
 local-policies:
   - { policy-attributes: [{ next-hop: "SAG:carriers" }] }
@@ -59,6 +60,8 @@ beforeAll(async () => {
   });
   for (let count = 0; count < 3; count++) manager.get("carrier-a")?.admit({ direction: "outbound", method: "INVITE" });
   manager.get("carrier-a")?.observe({ kind: "response", purpose: "traffic", status: 180, sentAt: clock.now() - 20 });
+  const failed = { kind: "transport-failure", purpose: "traffic", detail: "TLS: certificate has expired" } as const;
+  manager.get("carrier-c")?.observe(failed);
   const { "session-agent-groups": groups, "local-policies": policies, failover } = loaded.config;
   const router = new Router({ groups, policies, failover }, manager);
   const views = {
@@ -90,7 +93,7 @@ afterAll(async () => {
 describe("weir agents", () => {
   it("shows each agent with its letter, sessions and rates beside their limits, refusals and latency", async () => {
     const lines = (await agents(undefined, { admin: url })).split("\n");
-    expect(lines).toHaveLength(3);
+    expect(lines).toHaveLength(4);
     const cells = (line = ""): string[] => line.trim().split(/ {2,}/);
     expect(cells(lines[0])).toEqual(
       ["AGENT", "ST", "IN", "IN/S", "IN-EXC", "OUT", "OUT/S", "OUT-EXC", "TOTAL"].concat([
@@ -103,6 +106,7 @@ describe("weir agents", () => {
     expect(cells(lines[1]).slice(0, 9)).toEqual(["carrier-a", "C", "0/-", "0/-", "0", "2/2", "2/-", "1", "2/-"]);
     expect(cells(lines[1]).slice(9)).toEqual(["20", "20", "0", "max-outbound-sessions"]);
     expect(cells(lines[2])).toEqual(["carrier-b", "I", "0/-", "0/-", "0", "0/-", "0/-", "0", "0/-", "-", "-", "-"]);
+    expect(cells(lines[3]).slice(-1)).toEqual(["transport-failure"]);
   });
 
   it("shows one agent in full, with its last transitions", async () => {
@@ -112,6 +116,8 @@ describe("weir agents", () => {
     expect(detail).toMatch(/^at a limit +max-outbound-sessions$/m);
     expect(detail).toMatch(/^exceeded +max-outbound-sessions 1$/m);
     expect(detail).toMatch(/^transitions +\S+ I > C .*max-outbound-sessions 2\/2$/m);
+    const lost = await agents("carrier-c", { admin: url });
+    expect(lost).toMatch(/^transitions +\S+ I > O transport-failure \(TLS: certificate has expired\)$/m);
   });
 
   it("finds the admin API by an address without a scheme, or by the configuration", async () => {

@@ -213,6 +213,7 @@ describe("the certificate of a TLS listener", () => {
     expect((await namesShown()).names, "the key is still the old one").toContain("first.example");
     writeFileSync(files.key, second.key);
     await seen("the change", () => here.transports.counters.certificatesReplaced === 1);
+    expect(here.transports.counters.certificateExpiryTimestampSeconds).toBeGreaterThan(Date.now() / 1_000);
     expect((await namesShown()).names).toContain("second.example");
 
     there.socket.write(options("after"));
@@ -260,6 +261,25 @@ describe("a TLS flow to a peer", () => {
     const here = await station([tls], { tls: settings });
     flowTo(here.transports, { ...there.target, name: "found.example" }).send(options("a"));
     await eventually("the message", () => there.remotes[0]?.text === options("a"));
+  });
+
+  it("takes another port of a peer's address, as its Contact may have, for the same peer", async () => {
+    const tlsSettings = peerAt(1, "carrier.example");
+    const here = await station([tls], { tls: tlsSettings });
+    const there = await server(authority.issue({ names: ["carrier.example"] }));
+    flowTo(here.transports, there.target).send(options("a"));
+    await eventually("the message", () => there.remotes[0]?.text === options("a"));
+    const thief = await server(authority.issue({ names: ["thief.example"] }));
+    expect(await failure(tlsSettings, thief.target)).toContain("not for carrier.example");
+  });
+
+  it("is the connection that the peer opened, for requests to the very port that this is from", async () => {
+    const here = await station([tls], { tls: peerAt(1, "carrier.example") });
+    const there = dial(here.at(0).port);
+    there.socket.write(options("hello"));
+    await eventually("the message", () => here.arrived.length > 0);
+    const target: Target = { protocol: "tls", address: loopback, port: there.socket.localPort ?? 0 };
+    expect(flowTo(here.transports, target)).toBe(here.arrived[0]?.flow);
   });
 
   it("fails where the certificate is for another name, and says for which", async () => {

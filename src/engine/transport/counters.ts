@@ -19,6 +19,8 @@ export interface TransportCounters {
   handshakesFailed: number;
   /** Times that changed certificates were taken into use. */
   certificatesReplaced: number;
+  /** When the certificate in use ends; 0 without TLS. */
+  certificateExpiryTimestampSeconds: number;
   /** UDP peers that have a socket of their own now. */
   watchedPeers: number;
   /** Failures reported to flows: unreachable peers, connections lost, messages the system would not send. */
@@ -41,6 +43,7 @@ export function newCounters(): TransportCounters {
     connectionsClosed: 0,
     handshakesFailed: 0,
     certificatesReplaced: 0,
+    certificateExpiryTimestampSeconds: 0,
     watchedPeers: 0,
     failures: 0,
     defects: 0,

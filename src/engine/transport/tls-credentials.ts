@@ -1,7 +1,7 @@
 import { unwatchFile, watchFile } from "node:fs";
 import { createSecureContext, type SecureContext, type SecureContextOptions } from "node:tls";
 import type { Clock, Timer } from "../../clock.ts";
-import { readTlsFiles } from "../../tls-files.ts";
+import { expiryOf, readTlsFiles } from "../../tls-files.ts";
 import type { TransportCounters } from "./counters.ts";
 import { TlsPeers } from "./tls-peers.ts";
 import type { TlsSettings } from "./tls-settings.ts";
@@ -87,6 +87,9 @@ export class TlsCredentials {
       minVersion: this.settings.minVersion,
     };
     this.#client = createSecureContext(options);
+    if (texts.certificate !== undefined) {
+      this.#deps.counters.certificateExpiryTimestampSeconds = expiryOf(texts.certificate).getTime() / 1_000;
+    }
     for (const user of this.#users) user(options);
     return undefined;
   }

@@ -16,17 +16,28 @@ export interface StreamTarget {
 /** Which name a server has to prove, and whether it has to. */
 export class TlsPeers {
   readonly #verify: boolean;
-  readonly #peers = new Map<string, TlsPeer>();
+  readonly #byPort = new Map<string, TlsPeer>();
+  readonly #byName = new Map<string, TlsPeer>();
+  /** The first of several. */
+  readonly #byAddress = new Map<string, TlsPeer>();
 
   constructor({ verify, peers }: Pick<TlsSettings, "verify" | "peers">) {
     this.#verify = verify;
     for (const peer of peers) {
-      const { name, address, port } = peer;
-      this.#peers.set(address === "" ? name.toLowerCase() : hostPort(normalAddress(address), port), peer);
+      const address = normalAddress(peer.address);
+      this.#byName.set(peer.name.toLowerCase(), peer);
+      if (address === "") continue;
+      this.#byPort.set(hostPort(address, peer.port), peer);
+      if (!this.#byAddress.has(address)) this.#byAddress.set(address, peer);
     }
   }
 
-  /** The name of what listens there, "" when only its address is known. */
+  /** Tells peers at one address and port apart: the name of the one that is meant, "" when only the address is known. */
+  keyOf({ address, port, name = "" }: StreamTarget): string {
+    return this.#byPort.get(hostPort(address, port))?.name ?? name;
+  }
+
+  /** What the target is asked for by; "" when there is no name. */
   nameOf(target: StreamTarget): string {
     return this.#find(target)?.name ?? target.name ?? "";
   }
@@ -43,8 +54,11 @@ export class TlsPeers {
     return new Error(`the certificate is for ${found}, not for ${names.join(" or ")}`);
   }
 
-  #find({ address, port, name }: StreamTarget): TlsPeer | undefined {
-    return this.#peers.get(hostPort(address, port)) ?? this.#peers.get(name?.toLowerCase() ?? "");
+  /** A peer's Contact may have another port than the one it is configured with: it is the same peer then. */
+  #find({ address, port, name = "" }: StreamTarget): TlsPeer | undefined {
+    return (
+      this.#byPort.get(hostPort(address, port)) ?? this.#byName.get(name.toLowerCase()) ?? this.#byAddress.get(address)
+    );
   }
 }
 

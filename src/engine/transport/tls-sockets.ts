@@ -48,7 +48,7 @@ export class TlsSockets implements StreamSockets {
   }
 
   peerOf(target: StreamTarget): string {
-    return this.#credentials.peers.nameOf(target);
+    return this.#credentials.peers.keyOf(target);
   }
 
   proves(socket: Socket, target: StreamTarget): boolean {
