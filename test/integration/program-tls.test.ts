@@ -3,9 +3,11 @@ import { createServer } from "node:net";
 import type { ConnectionOptions } from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { CertificateAuthority, type Issued, type Wanted } from "../support/certificate-authority.ts";
+import { DnsServer } from "../support/dns-server.ts";
 import { eventually } from "../support/eventually.ts";
 import { onDrachtio } from "../support/external-engine.ts";
 import { Holder } from "../support/held-call.ts";
+import { type Endpoint, freePort, Loopback } from "../support/loopback.ts";
 import { PemDirectory } from "../support/pem-directory.ts";
 import { answeringAgent, RawConnection } from "../support/raw-ua.ts";
 import { TlsAgent, TlsCaller } from "../support/tls-ua.ts";
@@ -25,6 +27,9 @@ interface Closable {
 
 describe.skipIf(onDrachtio)("SIP over TLS", () => {
   let weir: Weir;
+  let dns: DnsServer;
+  /** Where DNS says that `named.example` is. */
+  let named: Endpoint;
   let open: Closable[] = [];
   const kept = <T extends Closable>(closable: T): T => {
     open.push(closable);
@@ -35,6 +40,12 @@ describe.skipIf(onDrachtio)("SIP over TLS", () => {
   const caller = async (options = trusting) => kept(await TlsCaller.connect(weir.listenTls, options));
 
   beforeAll(async () => {
+    const address = new Loopback().address(11);
+    named = { address, port: await freePort(address) };
+    dns = await DnsServer.start({
+      "_sips._tcp.named.example": [{ type: "SRV", value: [10, 10, named.port, "edge.named.example"] }],
+      "edge.named.example": [{ type: "A", value: address }],
+    });
     const overTls = { "transport-method": "TLS" };
     weir = await Weir.start({
       agents: {
@@ -44,6 +55,7 @@ describe.skipIf(onDrachtio)("SIP over TLS", () => {
         "expired.example": overTls,
         "unknown.example": overTls,
         "silent.example": overTls,
+        "named.example": { ...overTls, "ip-address": "", port: 0 },
         "careless.example": { ...overTls, "tls-verify": "disabled" },
       },
       routes: {
@@ -53,9 +65,11 @@ describe.skipIf(onDrachtio)("SIP over TLS", () => {
         "302": ["expired.example", "plain"],
         "303": ["unknown.example", "plain"],
         "304": ["silent.example", "plain"],
+        "500": ["named.example"],
         "400": ["careless.example"],
       },
       tls: files.write("weir", ours(), authority),
+      more: { dns: { servers: [dns.address] } },
     });
   });
   afterEach(async () => {
@@ -65,6 +79,7 @@ describe.skipIf(onDrachtio)("SIP over TLS", () => {
   });
   afterAll(async () => {
     await weir?.stop();
+    dns?.close();
     files.remove();
   });
 
@@ -112,6 +127,18 @@ describe.skipIf(onDrachtio)("SIP over TLS", () => {
       expect(invite?.header("Contact")).toBe(`<${scheme}:raw${contact}`);
     }
     expect(agent.requests("BYE")).toHaveLength(2);
+  });
+
+  it("asks DNS for an agent's TLS address, and its certificate for its name, for the whole call", async () => {
+    const agent = kept(await TlsAgent.at(named, pem(authority.issue({ names: ["named.example"] }))));
+    const from = kept(await Holder.at(weir));
+    expect((await from.call("500")).status).toBe(200);
+    await eventually("ACK", () => agent.requests("ACK").length === 1);
+    // Its Contact tells the address alone, and the connection is not there any more.
+    agent.connections[0]?.socket.destroy();
+    expect((await from.hangUp())?.status).toBe(200);
+    expect(agent.requests("BYE")).toHaveLength(1);
+    expect(agent.connections).toHaveLength(2);
   });
 
   it("lets the agent hang up over the connection that the INVITE came by", async () => {

@@ -263,6 +263,21 @@ describe("a TLS flow to a peer", () => {
     await eventually("the message", () => there.remotes[0]?.text === options("a"));
   });
 
+  it("is the same, and as careful, when the address alone is told that a peer's name has led to", async () => {
+    const there = await server(authority.issue({ names: ["carrier.example"] }));
+    const here = await station([tls], {
+      tls: { ...settings, peers: [{ name: "carrier.example", address: "", port: 0, verify: true }] },
+    });
+    const flow = flowTo(here.transports, { ...there.target, name: "carrier.example" });
+    flow.send(options("a"));
+    expect(flowTo(here.transports, there.target)).toBe(flow);
+    await eventually("the message", () => there.remotes.length === 1);
+    there.remotes[0]?.socket.destroy();
+    await eventually("the end", () => here.transports.counters.connections === 0);
+    flowTo(here.transports, there.target).send(options("b"));
+    await eventually("the next message", () => there.remotes[1]?.text === options("b"));
+  });
+
   it("takes another port of a peer's address, as its Contact may have, for the same peer", async () => {
     const tlsSettings = peerAt(1, "carrier.example");
     const here = await station([tls], { tls: tlsSettings });

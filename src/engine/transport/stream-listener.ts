@@ -16,7 +16,7 @@ export class StreamListener implements Target {
   readonly #deps: StreamDeps;
   /** By where they lead; of two to the same peer (crossing connects) the younger. */
   readonly #connections = new Map<string, StreamConnection>();
-  /** The second key of connections that lead to where their peer listens, although the peer opened them. */
+  /** The second key of connections that have one. */
   readonly #aliases = new Map<StreamConnection, string>();
   /** Accepted, but not up yet: TLS handshakes. */
   readonly #rising = new Set<Socket>();
@@ -66,7 +66,10 @@ export class StreamListener implements Target {
     this.#count();
     // From the listener's own address: peers know us by it.
     const socket = this.#sockets.open(target, isWildcard(this.address) ? undefined : this.address);
-    return this.#adopt(socket, key, { ...target, up: this.#sockets.up, closed: () => this.#uncount() });
+    const connection = this.#adopt(socket, key, { ...target, up: this.#sockets.up, closed: () => this.#uncount() });
+    // A peer that was found by its name tells its bare address in its Contact.
+    this.#alias(connection, keyOf(target.address, target.port, ""));
+    return connection;
   }
 
   #accept(raw: Socket): void {
@@ -139,8 +142,14 @@ export class StreamListener implements Target {
   #offerAlias(connection: StreamConnection, socket: Socket, { topVia }: SipMessage): void {
     if (!/;\s*alias\b/i.test(topVia.text)) return;
     const target = { address: connection.remoteAddress, port: topVia.port || defaultPort(this.protocol) };
-    const key = keyOf(target.address, target.port, this.#sockets.peerOf(target));
-    if (this.#connections.get(key)?.open || !this.#sockets.proves(socket, target)) return;
+    if (this.#sockets.proves(socket, target)) {
+      this.#alias(connection, keyOf(target.address, target.port, this.#sockets.peerOf(target)));
+    }
+  }
+
+  /** Gives a connection a second key, unless another one has that. */
+  #alias(connection: StreamConnection, key: string): void {
+    if (this.#connections.get(key)?.open) return;
     this.#connections.set(key, connection);
     this.#aliases.set(connection, key);
   }

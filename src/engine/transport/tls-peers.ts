@@ -13,6 +13,9 @@ export interface StreamTarget {
   readonly name?: string;
 }
 
+/** Addresses remembered at most, so that names that lead to new ones for ever do not fill the memory. */
+const maxAddresses = 50_000;
+
 /** Which name a server has to prove, and whether it has to. */
 export class TlsPeers {
   readonly #verify: boolean;
@@ -56,9 +59,14 @@ export class TlsPeers {
 
   /** A peer's Contact may have another port than the one it is configured with: it is the same peer then. */
   #find({ address, port, name = "" }: StreamTarget): TlsPeer | undefined {
-    return (
-      this.#byPort.get(hostPort(address, port)) ?? this.#byName.get(name.toLowerCase()) ?? this.#byAddress.get(address)
-    );
+    const named = this.#byName.get(name.toLowerCase());
+    // So is what is later asked for by the address alone that this peer's name has led to.
+    if (named !== undefined && !this.#byAddress.has(address)) this.#learn(address, named);
+    return this.#byPort.get(hostPort(address, port)) ?? named ?? this.#byAddress.get(address);
+  }
+
+  #learn(address: string, peer: TlsPeer): void {
+    if (this.#byAddress.size < maxAddresses) this.#byAddress.set(address, peer);
   }
 }
 
