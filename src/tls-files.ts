@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { createSecureContext, type SecureContextOptions } from "node:tls";
 
 /** Names of PEM files; "" = none. */
 export interface TlsFiles {
@@ -38,6 +39,7 @@ export function readTlsFiles(files: TlsFiles, now: Date): TlsTexts | readonly Tl
   if (texts.ca !== undefined) certificatesOf("ca", texts.ca, files, faults);
   for (const certificate of own) refuseOutdated(certificate, files, now, faults);
   if (texts.key !== undefined) checkKey(texts.key, own[0], files, faults);
+  if (faults.length === 0) tryOut(texts, files, faults);
   return faults.length > 0 ? faults : texts;
 }
 
@@ -86,5 +88,22 @@ function checkKey(text: string, certificate: X509Certificate | undefined, files:
     refuse(`in which there is no PEM private key without a passphrase: ${textOf(error)}`);
   }
 }
+
+/** OpenSSL has demands of its own: keys of a certain strength, digests that still count as safe. */
+function tryOut(texts: TlsTexts, files: TlsFiles, faults: TlsFault[]): void {
+  try {
+    createSecureContext(secureContextOf(texts));
+  } catch (error) {
+    const reason = error instanceof Error && "reason" in error ? error.reason : textOf(error);
+    faults.push({ file: "certificate", text: `found ${files.certificate}, which cannot be used: ${reason}` });
+  }
+}
+
+/** The texts as Node.js takes them. */
+export const secureContextOf = ({ certificate, key, ca }: TlsTexts): SecureContextOptions => ({
+  ...(certificate !== undefined && { cert: certificate }),
+  ...(key !== undefined && { key }),
+  ...(ca !== undefined && { ca }),
+});
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

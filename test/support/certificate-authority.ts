@@ -12,6 +12,8 @@ export interface Wanted {
   readonly names: readonly string[];
   readonly from?: Date;
   readonly to?: Date;
+  /** Of the key, as OpenSSL calls it; P-256 where nothing is said. */
+  readonly curve?: string;
 }
 
 const day = 86_400_000;
@@ -36,8 +38,8 @@ export class CertificateAuthority {
     this.certificate = this.#issue(this.#name, publicKey, extensions, {});
   }
 
-  issue({ names, ...validity }: Wanted): Issued {
-    const { privateKey, publicKey } = newKeys();
+  issue({ names, curve, ...validity }: Wanted): Issued {
+    const { privateKey, publicKey } = newKeys(curve);
     const alternatives = extension(oid.subjectAltName, false, sequence(...names.map(generalName)));
     return {
       certificate: this.#issue(distinguishedName(names[0] ?? "nobody"), publicKey, [alternatives], validity),
@@ -70,7 +72,7 @@ export class CertificateAuthority {
   }
 }
 
-const newKeys = () => generateKeyPairSync("ec", { namedCurve: "P-256" });
+const newKeys = (namedCurve = "P-256") => generateKeyPairSync("ec", { namedCurve });
 
 /** One value in DER (X.690): tag, length, content. */
 function der(tag: number, content: Buffer): Buffer {

@@ -22,6 +22,7 @@ beforeAll(() => {
   issue("ending", { to: new Date(now + 5 * day) });
   issue("ended", { to: new Date(now - day) });
   issue("early", { from: new Date(now + day), to: new Date(now + 90 * day) });
+  issue("weak", { curve: "secp112r1" });
   writeFileSync(join(directory, "ca.pem"), authority.certificate);
   writeFileSync(join(directory, "text.pem"), "no certificate");
 });
@@ -94,6 +95,11 @@ describe("signalling.tls", () => {
       "the key of another certificate",
       ["certificate: good.pem", "key: ended.key"],
       "weir.yaml:4: signalling.tls.key: found ended.key, which is not the key of good.pem",
+    ],
+    [
+      "a key that is too weak for OpenSSL",
+      ["certificate: weak.pem", "key: weak.key"],
+      "weir.yaml:3: signalling.tls.certificate: found weak.pem, which cannot be used: ee key too small",
     ],
     [
       "a file without a certificate",

@@ -16,8 +16,8 @@ export class StreamListener implements Target {
   readonly #deps: StreamDeps;
   /** By where they lead; of two to the same peer (crossing connects) the younger. */
   readonly #connections = new Map<string, StreamConnection>();
-  /** The second key of connections that have one. */
-  readonly #aliases = new Map<StreamConnection, string>();
+  /** Every one that is open, with its keys. */
+  readonly #keys = new Map<StreamConnection, string[]>();
   /** Accepted, but not up yet: TLS handshakes. */
   readonly #rising = new Set<Socket>();
   readonly #accepted = new Map<string, number>();
@@ -47,7 +47,7 @@ export class StreamListener implements Target {
   }
 
   async stop(): Promise<void> {
-    for (const connection of new Set(this.#connections.values())) connection.destroy();
+    for (const connection of [...this.#keys.keys()]) connection.destroy();
     for (const socket of this.#rising) socket.destroy();
     if (!this.#server.listening) return;
     await new Promise((resolve) => this.#server.close(resolve));
@@ -124,14 +124,16 @@ export class StreamListener implements Target {
         ...this.#deps,
         explain: this.#sockets.explain,
         closed: () => {
-          this.#forget(connection, key);
-          this.#forget(connection, this.#aliases.get(connection) ?? "");
-          this.#aliases.delete(connection);
+          for (const each of this.#keys.get(connection) ?? []) {
+            if (this.#connections.get(each) === connection) this.#connections.delete(each);
+          }
+          this.#keys.delete(connection);
           closed();
         },
       },
     );
     this.#connections.set(key, connection);
+    this.#keys.set(connection, [key]);
     return connection;
   }
 
@@ -147,15 +149,11 @@ export class StreamListener implements Target {
     }
   }
 
-  /** Gives a connection a second key, unless another one has that. */
+  /** Gives a connection one more key, unless another one has that. */
   #alias(connection: StreamConnection, key: string): void {
     if (this.#connections.get(key)?.open) return;
     this.#connections.set(key, connection);
-    this.#aliases.set(connection, key);
-  }
-
-  #forget(connection: StreamConnection, key: string): void {
-    if (this.#connections.get(key) === connection) this.#connections.delete(key);
+    this.#keys.get(connection)?.push(key);
   }
 
   #count(): void {

@@ -1,7 +1,7 @@
 import { unwatchFile, watchFile } from "node:fs";
 import { createSecureContext, type SecureContext, type SecureContextOptions } from "node:tls";
 import type { Clock, Timer } from "../../clock.ts";
-import { expiryOf, readTlsFiles } from "../../tls-files.ts";
+import { expiryOf, readTlsFiles, secureContextOf } from "../../tls-files.ts";
 import type { TransportCounters } from "./counters.ts";
 import { TlsPeers } from "./tls-peers.ts";
 import type { TlsSettings } from "./tls-settings.ts";
@@ -80,12 +80,7 @@ export class TlsCredentials {
     const { clock } = this.#deps;
     const texts = readTlsFiles(this.settings, new Date(clock.date()));
     if (!("certificate" in texts)) return texts.map(({ file, text }) => `${file}: ${text}`).join("; ");
-    const options: SecureContextOptions = {
-      ...(texts.certificate !== undefined && { cert: texts.certificate }),
-      ...(texts.key !== undefined && { key: texts.key }),
-      ...(texts.ca !== undefined && { ca: texts.ca }),
-      minVersion: this.settings.minVersion,
-    };
+    const options = { ...secureContextOf(texts), minVersion: this.settings.minVersion };
     this.#client = createSecureContext(options);
     if (texts.certificate !== undefined) {
       this.#deps.counters.certificateExpiryTimestampSeconds = expiryOf(texts.certificate).getTime() / 1_000;

@@ -21,7 +21,11 @@ export class TlsSockets implements StreamSockets {
       requestCert: clientCertificate !== "none",
       rejectUnauthorized: clientCertificate === "require",
     });
-    this.#server.on("secureConnection", (socket) => this.#shaking.get(keyOf(socket))?.(socket));
+    this.#server.on("secureConnection", (socket) => {
+      const then = this.#shaking.get(keyOf(socket));
+      if (then) then(socket);
+      else socket.destroy();
+    });
     credentials.use((options) => this.#server.setSecureContext(options));
   }
 
