@@ -98,7 +98,7 @@ export class Attempt implements ExchangeUser {
     const ringing = params["ring-timeout"];
     if (ringing > 0) this.#ringing = clock.after(ringing * 1_000, () => this.#giveUpAs({ kind: "ring-timeout" }));
     this.#sentAt = clock.now();
-    const way = routeTo(this.#candidate.hop.endpoint);
+    const way = routeTo(this.#candidate.hop);
     const request = { method: "INVITE", uri, ...way, dialogId: "", headers, body: invite.body };
     this.#exchange = signalling.send(request, this);
   }

@@ -21,14 +21,16 @@ import { Call, type CallEnd, type CallHost } from "./call.ts";
 import { CallerLeg } from "./caller-leg.ts";
 import { CallCounters } from "./counters.ts";
 import { HeaderRules } from "./header-rules.ts";
-import { answersChallenge, hopsLeft } from "./headers.ts";
+import { answersChallenge, hopsLeft, requestFor } from "./headers.ts";
 import { type LocalCause, LocalReplies, type RetryAfterRange } from "./local-responses.ts";
 import { replyOutOfDialog } from "./out-of-dialog.ts";
 import { Realms } from "./realms.ts";
 import { type CallRecord, type CallSnapshot, snapshotOf } from "./record.ts";
+import { RoutedRequest } from "./routed-request.ts";
+import { type PhoneBook, Routes } from "./routes.ts";
 
-/** Takes the requests outside calls that have users of their own. */
-export interface Registrar {
+/** Takes REGISTERs, and knows the phones that they are from. */
+export interface Registrar extends PhoneBook {
   /** A REGISTER, admitted where it is from an agent. */
   register(request: IncomingRequest, realm: RealmConfig, from?: SessionAgent): void;
 }
@@ -61,7 +63,7 @@ export class CallManager implements SignallingUser, CallHost {
   readonly headerRules: HeaderRules;
   readonly random: () => number;
   readonly #agents: AgentManager;
-  readonly #router: Router;
+  readonly #routes: Routes;
   readonly #log: Logger;
   readonly #registrar: Registrar | undefined;
   readonly #realms: Realms;
@@ -80,7 +82,7 @@ export class CallManager implements SignallingUser, CallHost {
     this.replies = new LocalReplies(config["retry-after"], parts.random, config["local-response-map"]);
     this.headerRules = new HeaderRules(config["header-rules"] ?? []);
     this.#agents = parts.agents;
-    this.#router = parts.router;
+    this.#routes = new Routes({ ...parts, phones: parts.registrar });
     this.#log = parts.log;
     this.#registrar = parts.registrar;
     this.#realms = new Realms(config.realms);
@@ -124,18 +126,8 @@ export class CallManager implements SignallingUser, CallHost {
       return;
     }
     const leg = new CallerLeg(request);
-    const plan = this.#router.plan({
-      method: "INVITE",
-      from: leg.from.user,
-      fromHost: leg.from.host,
-      to: leg.to.user,
-      toHost: leg.to.host,
-      sourceRealm: realm.identifier,
-      at: this.clock.date(),
-      carrier: leg.carrier,
-      ...(admission.lease && { source: admission.lease.agent.hostname }),
-    });
-    const call = new Call(this, (++this.#lastId).toString(36), leg, plan, admission.lease);
+    const route = this.#routes.of(request, realm, admission.lease?.agent);
+    const call = new Call(this, (++this.#lastId).toString(36), leg, route, admission.lease);
     this.#calls.add(call);
     call.start();
   }
@@ -203,7 +195,15 @@ export class CallManager implements SignallingUser, CallHost {
     const refusal = this.#refusalOutOfCalls(request, realm, agent);
     if (refusal) request.respond(this.replies.for(refusal));
     else if (request.method === "REGISTER" && this.#registrar) this.#registrar.register(request, realm, agent);
-    else request.respond(replyOutOfDialog(request, this.#draining, this.replies));
+    else this.#relayOutOfCalls(request, realm, agent);
+  }
+
+  #relayOutOfCalls(request: IncomingRequest, realm: RealmConfig, agent?: SessionAgent): void {
+    const route = this.#routes.ofOther(request, realm, agent);
+    const refusal = hopsLeft(request.headers) < 0 ? "too-many-hops" : this.#draining ? "draining" : undefined;
+    if (!route) request.respond(replyOutOfDialog(request, this.#draining, this.replies));
+    else if (refusal) request.respond(this.replies.for(refusal));
+    else new RoutedRequest(request, route, this, { from: agent, outgoing: (to) => requestFor(request, to) }).start();
   }
 
   #refusalOutOfCalls(request: IncomingRequest, realm: RealmConfig, agent?: SessionAgent): LocalCause | undefined {

@@ -2,7 +2,6 @@ import type { Direction } from "../agents/direction.ts";
 import type { Lease, ReleaseReason } from "../agents/lease.ts";
 import type { SessionAgent } from "../agents/session-agent.ts";
 import type { Clock } from "../clock.ts";
-import type { RoutePlan } from "../routing/route-plan.ts";
 import {
   type Exchange,
   type ExchangeUser,
@@ -26,6 +25,7 @@ import { type Candidate, candidateAfter, candidateOf } from "./next-hop.ts";
 import type { CallRecord, Side } from "./record.ts";
 import { RelayedRequest, refusalAfter, type Treat } from "./relay.ts";
 import type { InDialogRequest } from "./relayed-invite.ts";
+import type { CallRoute } from "./route.ts";
 
 /** Why a call ended, for its log line and the counters. */
 export type CallEnd =
@@ -57,7 +57,7 @@ export interface CallHost {
 /** What a call needs until it is answered, and drops then. */
 interface Setup {
   readonly leg: CallerLeg;
-  readonly plan: RoutePlan;
+  readonly plan: CallRoute;
   attempt: Attempt | undefined;
   /** Of the attempt in force. */
   candidate: Candidate | undefined;
@@ -82,7 +82,7 @@ export class Call implements AttemptOwner, RelayHost {
   #end: CallEnd = "rejected";
   #status = 0;
 
-  constructor(host: CallHost, id: string, leg: CallerLeg, plan: RoutePlan, callerLease: Lease | undefined) {
+  constructor(host: CallHost, id: string, leg: CallerLeg, plan: CallRoute, callerLease: Lease | undefined) {
     const { headers, source } = leg.invite;
     this.#host = host;
     this.#setup = {
@@ -360,9 +360,10 @@ export class Call implements AttemptOwner, RelayHost {
   #nextCandidate(setup: Setup): Candidate | undefined {
     const selection = setup.plan.next();
     if (selection.kind !== "exhausted") return candidateOf(selection, this.#host.random);
-    setup.refusal ??= setup.failure
-      ? this.#refusalAfter(setup.failure, setup.leg.transport)
-      : this.#host.replies.for(selection.cause);
+    setup.refusal ??=
+      setup.failure && selection.cause !== "phone-unreachable"
+        ? this.#refusalAfter(setup.failure, setup.leg.transport)
+        : this.#host.replies.for(selection.cause);
     return undefined;
   }
 

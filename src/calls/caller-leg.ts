@@ -1,5 +1,4 @@
-import { normalCarrier } from "../routing/address.ts";
-import { isSips, parseNameAddr, parseUri } from "../signalling/addresses.ts";
+import { isSips, parseNameAddr } from "../signalling/addresses.ts";
 import { dialogIdOf, type IncomingRequest, type IncomingResponse, type Reply } from "../signalling/port.ts";
 import { addOption, contactOf, hasOption, relayedReply } from "./headers.ts";
 import type { Treat } from "./relay.ts";
@@ -9,9 +8,6 @@ export class CallerLeg {
   readonly invite: IncomingRequest;
   readonly callId: string;
   readonly dialogId: string;
-  /** User parts and hosts that the call is routed by. */
-  readonly from: { readonly user: string; readonly host: string };
-  readonly to: { readonly user: string; readonly host: string };
   readonly #reliable: boolean;
   readonly #onlyReliable: boolean;
   #earlyMedia = false;
@@ -20,12 +16,9 @@ export class CallerLeg {
 
   constructor(invite: IncomingRequest) {
     const { headers } = invite;
-    const from = parseNameAddr(headers.from ?? "");
     this.invite = invite;
     this.callId = headers["call-id"] ?? "";
-    this.dialogId = dialogIdOf(this.callId, from?.tag ?? "");
-    this.from = partsOf(from?.uri ?? "");
-    this.to = partsOf(invite.uri);
+    this.dialogId = dialogIdOf(this.callId, parseNameAddr(headers.from ?? "")?.tag ?? "");
     this.#onlyReliable = hasOption(headers.require, "100rel");
     this.#reliable = this.#onlyReliable || hasOption(headers.supported, "100rel");
   }
@@ -38,12 +31,6 @@ export class CallerLeg {
 
   get #secure(): boolean {
     return this.invite.source.protocol === "tls" && isSips(this.invite.uri);
-  }
-
-  /** The carrier that the caller asks for (RFC 4694), "" for none. */
-  get carrier(): string {
-    const cic = /;\s*cic=([^;@>\s]+)/i.exec(this.invite.uri)?.[1];
-    return cic === undefined ? "" : normalCarrier(cic);
   }
 
   /** True once the caller has been sent a provisional response with a body. */
@@ -101,10 +88,4 @@ export class CallerLeg {
     if (contact) reply.headers.contact = contact;
     return reply;
   }
-}
-
-function partsOf(uri: string): { user: string; host: string } {
-  const parsed = parseUri(uri);
-  if (parsed) return { user: parsed.user, host: parsed.host };
-  return { user: /^tel:/i.test(uri) ? (uri.slice(4).split(";", 1)[0] ?? "") : "", host: "" };
 }

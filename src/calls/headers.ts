@@ -1,6 +1,6 @@
 import { isSips, parseNameAddr, parseUri } from "../signalling/addresses.ts";
 import type { Headers, IncomingRequest, IncomingResponse, Message, Reply } from "../signalling/port.ts";
-import type { Destination } from "./next-hop.ts";
+import type { Destination, NextHop } from "./next-hop.ts";
 import { hiddenContacts, namesContacts } from "./redirects.ts";
 
 /**
@@ -75,23 +75,35 @@ export function relayedReply(
 export const relayedAck = (ack: Message): Message => ({ headers: endToEnd(ack.headers), body: ack.body });
 
 /** The INVITE that goes to an agent, and where. */
-export function inviteFor(
-  invite: IncomingRequest,
-  { hop, numbers, redirect }: Destination,
-): { uri: string; headers: Record<string, string> } {
-  const headers = relayedRequestHeaders(invite.headers);
+export function inviteFor(invite: IncomingRequest, to: Destination): SentRequest {
+  const request = requestFor(invite, to);
+  const { headers } = request;
   // PRACK is settled leg by leg, so an agent without it costs the caller nothing.
   if (dropOption(headers, "require", "100rel")) addOption(headers, "supported", "100rel");
-  headers.from = fromOurselves(invite.headers.from ?? "", numbers?.calling);
-  // A redirection changes where the request goes, not whom it was for (RFC 3261 section 8.1.3.4).
-  headers.to = toHop(invite.headers.to ?? "", hop.address, redirect ? undefined : numbers?.called);
-  // A caller that asks for TLS by the scheme has it so on the next leg too, where that leg can.
-  const secure = hop.secure || (hop.transport === ";transport=tls" && isSips(invite.uri));
-  const contact = contactOf(invite.headers.contact, hop.transport, secure);
+  const contact = contactOf(invite.headers.contact, to.hop.transport, isSecure(invite, to.hop));
   if (contact) headers.contact = contact;
-  const uri = relocated(redirect?.uri ?? invite.uri, hop.address, numbers?.called);
-  return { uri: secure ? uri.replace(/^sip:/, "sips:") : `${uri}${hop.transport}`, headers };
+  return request;
 }
+
+/** A request outside any dialog as it is sent on. */
+export interface SentRequest {
+  readonly uri: string;
+  readonly headers: Record<string, string>;
+}
+
+/** Any request outside a dialog that goes to an agent, and where. */
+export function requestFor(request: IncomingRequest, { hop, numbers, redirect }: Destination): SentRequest {
+  const headers = relayedRequestHeaders(request.headers);
+  headers.from = fromOurselves(request.headers.from ?? "", numbers?.calling);
+  // A redirection changes where the request goes, not whom it was for (RFC 3261 section 8.1.3.4).
+  headers.to = toHop(request.headers.to ?? "", hop.address, redirect ? undefined : numbers?.called);
+  const uri = relocated(redirect?.uri ?? request.uri, hop.address, numbers?.called);
+  return { uri: isSecure(request, hop) ? uri.replace(/^sip:/, "sips:") : `${uri}${hop.transport}`, headers };
+}
+
+/** A caller that asks for TLS by the scheme has it so on the next leg too, where that leg can. */
+const isSecure = ({ uri }: IncomingRequest, { secure, transport }: NextHop): boolean =>
+  secure === true || (transport === ";transport=tls" && isSips(uri));
 
 /** Display name and user pass; the host is the address it is sent from, which only the engine knows. */
 function fromOurselves(from: string, calling?: string): string {

@@ -33,6 +33,8 @@ export const localResponses = {
   /** A second re-INVITE of the same side before the first has ended (RFC 3261 section 14.2). */
   overlapping: { status: 500, reason: "Server Internal Error", retryAfter: true },
   terminated: { status: 487, reason: "Request Terminated" },
+  /** It has registered no more, or its connection has closed, or it does not answer. */
+  "phone-unreachable": { status: 480, reason: "Temporarily Unavailable" },
   /** More Contacts for one address of record than one may have. */
   "too-many-contacts": { status: 403, reason: "Too Many Contacts" },
   /** More registrations than we keep. */

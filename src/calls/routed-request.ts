@@ -91,7 +91,9 @@ export class RoutedRequest {
   #tryNext(): boolean {
     const selection = this.#route.next();
     if (selection.kind === "exhausted") {
-      if (!this.#current) this.#respond(this.#parts.replies.for(selection.cause));
+      if (!this.#current || selection.cause === "phone-unreachable") {
+        this.#respond(this.#parts.replies.for(selection.cause));
+      }
       return false;
     }
     const candidate = candidateOf(selection, this.#parts.random);
@@ -114,7 +116,7 @@ export class RoutedRequest {
     const { uri, headers } = this.#options.outgoing(candidate);
     this.#parts.headerRules.apply(headers, "requests", this.#options.from, candidate.agent);
     const { method, body } = this.#request;
-    const request = { method, uri, ...routeTo(candidate.hop.endpoint), dialogId: "", headers, body };
+    const request = { method, uri, ...routeTo(candidate.hop), dialogId: "", headers, body };
     attempt.start(request, this.#route.failover["first-response-timeout"]);
   }
 

@@ -12,6 +12,8 @@ export interface Binding {
   readonly contact: string;
   /** Where the REGISTER came from, which is where requests to the phone go. */
   readonly source: Source;
+  /** `host:port` of the listener that it came in at. */
+  readonly receivedOn: string;
   /** The agent that holds the registration. */
   readonly registrar: string;
   /** Monotonic. */
@@ -23,8 +25,11 @@ export interface Binding {
  * we are started anew, and tells nothing of them.
  */
 export function userFor(aor: string, contact: string): string {
-  return createHash("sha256").update(`${aor}\n${contact}`).digest("hex").slice(0, 20);
+  return `r-${createHash("sha256").update(`${aor}\n${contact}`).digest("hex").slice(0, 20)}`;
 }
+
+/** Whether a user part is one that stands for a Contact. */
+export const isOurs = (user: string): boolean => /^r-[\da-f]{20}$/.test(user);
 
 /** Every binding, by its user part and by address of record. Expired ones are not shown, and are swept out now and then. */
 export class Bindings {

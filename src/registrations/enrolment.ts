@@ -108,6 +108,7 @@ export class Enrolment {
 
   #keep(user: string, contact: string, expires: number, registrar: string): void {
     const expiresAt = this.#clock.now() + expires * 1_000;
-    this.#bindings.put({ user, aor: this.#aor, contact, source: this.#request.source, registrar, expiresAt });
+    const { source, receivedOn } = this.#request;
+    this.#bindings.put({ user, aor: this.#aor, contact, source, receivedOn, registrar, expiresAt });
   }
 }

@@ -1,15 +1,17 @@
 import type { SessionAgent } from "../agents/session-agent.ts";
 import type { Registrar } from "../calls/call-manager.ts";
-import { answersChallenge, hopsLeft } from "../calls/headers.ts";
+import { hopsLeft } from "../calls/headers.ts";
 import type { LocalCause } from "../calls/local-responses.ts";
 import { RoutedRequest, type RoutedRequestParts } from "../calls/routed-request.ts";
+import { routeRequestOf } from "../calls/routes.ts";
 import type { Timer } from "../clock.ts";
 import type { RealmConfig, RegistrationLimits } from "../config/config.ts";
 import type { Router } from "../routing/router.ts";
-import { parseNameAddr, parseUri } from "../signalling/addresses.ts";
+import { parseUri } from "../signalling/addresses.ts";
+import type { Phone } from "../signalling/next-hop.ts";
 import type { IncomingRequest } from "../signalling/port.ts";
 import { readRegistration } from "../signalling/registration.ts";
-import { Bindings } from "./bindings.ts";
+import { Bindings, isOurs } from "./bindings.ts";
 import { Enrolment } from "./enrolment.ts";
 import { type RegistrationSnapshot, snapshotOf } from "./snapshot.ts";
 
@@ -46,19 +48,9 @@ export class Registrations implements Registrar {
       return;
     }
     const { clock, router } = this.#parts;
-    const caller = parseUri(parseNameAddr(request.headers.from ?? "")?.uri ?? "");
     const { user, host } = enrolment.registration.aor;
-    const plan = router.plan({
-      method: "REGISTER",
-      from: caller?.user ?? "",
-      fromHost: caller?.host ?? "",
-      to: user,
-      toHost: host,
-      sourceRealm: realm.identifier,
-      at: clock.date(),
-      answersChallenge: answersChallenge(request.headers),
-      ...(from && { source: from.hostname }),
-    });
+    // The request URI of a REGISTER names the registrar's domain, not whom it is about (RFC 3261 section 10.2).
+    const plan = router.plan({ ...routeRequestOf(request, realm, clock, from), to: user, toHost: host });
     new RoutedRequest(request, plan, this.#parts, {
       from,
       outgoing: (to) => enrolment.outgoing(to),
@@ -68,6 +60,13 @@ export class Registrations implements Registrar {
         this.#sweepLater();
       },
     }).start();
+  }
+
+  phoneAt(user: string): Phone | "gone" | undefined {
+    if (!isOurs(user)) return undefined;
+    const binding = this.#bindings.get(user, this.#parts.clock.now());
+    const contact = binding && parseUri(binding.contact);
+    return binding && contact ? { ...binding, contact } : "gone";
   }
 
   /** At most `limit` registrations, of one address of record (`user@host`) where it is given. */

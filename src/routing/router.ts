@@ -42,6 +42,11 @@ export class Router {
     return this.#groups.values();
   }
 
+  /** The system's, where no group sets its own. */
+  get failover(): FailoverParams {
+    return this.#failover;
+  }
+
   /** The way of one request through its candidates. */
   plan(request: RouteRequest): RoutePlan {
     return this.#plan(request, this.#forCalls);

@@ -1,10 +1,11 @@
 import type { AgentParams } from "../agents/params.ts";
 import type { Endpoint } from "../location.ts";
-import { hostPort } from "./addresses.ts";
+import { hostPort, type SipUri } from "./addresses.ts";
+import type { Source } from "./port.ts";
 
 /** Where a request goes, in the words of a URI. */
 export interface NextHop {
-  /** The agent's hostname, or the address as configured: for traces and logs. */
+  /** The agent's hostname, the phone's address of record, or the address as configured: for traces and logs. */
   readonly name: string;
   /** `host:port`, IPv6 in brackets. */
   readonly address: string;
@@ -14,6 +15,18 @@ export interface NextHop {
   readonly secure?: true;
   /** Which of the addresses that the agent's name leads to; undefined where `address` says it. */
   readonly endpoint?: Endpoint;
+  /** The path by which a phone is reached, whatever its address. */
+  readonly path?: string;
+}
+
+/** A phone as its registration tells. */
+export interface Phone {
+  /** `user@host`. */
+  readonly aor: string;
+  readonly contact: SipUri;
+  readonly source: Source;
+  /** `host:port` of the listener that its REGISTER came in at. */
+  readonly receivedOn: string;
 }
 
 /** `endpoint`: of an agent known by name. Its URI bears the name all the same (RFC 3263 section 4). */
@@ -26,8 +39,20 @@ export function hopOfAgent(params: AgentParams, endpoint?: Endpoint): NextHop {
   };
 }
 
+/** The only way to a phone is the one that its REGISTER came by. */
+export function hopOfPhone({ aor, contact, source, receivedOn }: Phone): NextHop {
+  const { protocol, address, port } = source;
+  return {
+    name: aor,
+    address: hostPort(contact.host, contact.port),
+    transport: transportParam(protocol),
+    path: `sip:${hostPort(address, port)};transport=${protocol};ob=${receivedOn}`,
+  };
+}
+
 /** What a request is given beside its URI: the address to send it to. Nothing where the URI says it. */
-export function routeTo(endpoint: Endpoint | undefined): { readonly nextHop?: string } {
+export function routeTo({ path, endpoint }: Pick<NextHop, "path" | "endpoint">): { readonly nextHop?: string } {
+  if (path !== undefined) return { nextHop: path };
   if (!endpoint) return {};
   const { protocol, address, port } = endpoint;
   return { nextHop: `sip:${hostPort(address, port)}${transportParam(protocol)}` };

@@ -42,7 +42,14 @@ function requestOf({ params, endpoint, method, maxForwards }: PingRequest): Outg
     to: `<${to}>`,
     "max-forwards": String(maxForwards),
   };
-  return { method, uri: `${to}${transport}`, ...routeTo(endpoint), dialogId: "", headers, body: "" };
+  return {
+    method,
+    uri: `${to}${transport}`,
+    ...routeTo(endpoint ? { endpoint } : {}),
+    dialogId: "",
+    headers,
+    body: "",
+  };
 }
 
 const at = (user: string): string => (user === "" ? "" : `${user}@`);

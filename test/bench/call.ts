@@ -71,6 +71,7 @@ const core = new Core({
   transports: {
     listening: [],
     flowTo: () => carrier.flow,
+    pathBack: () => undefined,
     isLocal: () => false,
     responseFlow: (_request, flow) => flow,
     liveFlow: (flow) => flow,

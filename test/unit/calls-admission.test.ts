@@ -150,9 +150,7 @@ describe("a request outside any call", () => {
 
   it.each([
     ["REGISTER", 405],
-    ["MESSAGE", 405],
     ["SUBSCRIBE", 405],
-    ["PUBLISH", 405],
     ["FOO", 501],
     ["BYE", 481],
     ["UPDATE", 481],

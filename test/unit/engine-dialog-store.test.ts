@@ -20,6 +20,7 @@ function dialog(role: Dialog["role"], callId: string, localTag: string, remoteTa
     localContact: "",
     remoteTarget: "sip:them",
     routeSet: [],
+    path: "",
     secure: false,
   };
   return { data };

@@ -67,6 +67,7 @@ describe("the dialog of an INVITE we answer (section 12.1.1)", () => {
       localContact: "",
       remoteTarget: "sip:bob@127.0.0.2:5080;transport=udp",
       routeSet: ["<sip:p2;lr>", "<sip:p1;lr>", "<sip:p0;lr>"],
+      path: "",
       secure: false,
     });
   });
@@ -107,6 +108,7 @@ describe("the dialog of an INVITE of ours (section 12.1.2)", () => {
       localContact: "",
       remoteTarget: "sip:bob@127.0.0.2:5080;transport=udp",
       routeSet: ["<sip:p1;lr>", "<sip:p2;lr>"],
+      path: "",
       secure: false,
     });
   });
@@ -124,6 +126,7 @@ describe("the dialog of an INVITE of ours (section 12.1.2)", () => {
       localContact: "",
       remoteTarget: "sip:bob@127.0.0.2:5080;transport=udp",
       routeSet: ["<sip:p2;lr>", "<sip:p3;lr>"],
+      path: "",
     });
   });
 });

@@ -8,6 +8,7 @@ import type { EngineDialog } from "./engine-dialog.ts";
 import { remoteParty } from "./frame-writer.ts";
 import { linkId } from "./identifiers.ts";
 import { IncomingRequest } from "./incoming-request.ts";
+import { pathUri } from "./path-back.ts";
 import { refuse, type Uas } from "./uas.ts";
 
 /** Takes requests of the network that belong to a dialog: those whose To has a tag (RFC 3261 section 12.2.2). */
@@ -32,6 +33,8 @@ export class InDialog {
       refuse(server, 500);
       return;
     }
+    // The NAT before the peer has given it another port.
+    if (dialog.data.path !== "") dialog.data.path = pathUri(server.flow);
     switch (request.method) {
       case "INVITE":
         this.#invite(server, dialog);

@@ -103,6 +103,8 @@ export interface InviteSent {
   readonly callId: string;
   /** The application's own, undefined when it gave none. */
   readonly contact: string | undefined;
+  /** The path by which alone the peer is reached, "" where its own Contact will say. */
+  readonly path: string;
 }
 
 /** An INVITE outside any dialog. */
@@ -110,6 +112,7 @@ export class NewInvite extends OutgoingInvite {
   readonly #requestUri: string;
   readonly #callId: string;
   readonly #contact: string | undefined;
+  readonly #path: string;
   /** The early dialogs of its forks; rarely more than one. */
   #early: EngineDialog[] = [];
 
@@ -118,6 +121,7 @@ export class NewInvite extends OutgoingInvite {
     this.#requestUri = invite.requestUri;
     this.#callId = invite.callId;
     this.#contact = invite.contact;
+    this.#path = invite.path;
   }
 
   protected progress(response: SipMessage): boolean {
@@ -154,6 +158,7 @@ export class NewInvite extends OutgoingInvite {
 
   #add(response: SipMessage): EngineDialog | undefined {
     const dialog = uacDialog(response, this.#requestUri);
+    dialog.path = this.#path;
     ownContact(dialog, this.#contact);
     return this.core.dialogs.add(dialog, this.owner);
   }

@@ -21,6 +21,7 @@ import { isOwnCallId, linkId, newBranch, newCallId, newTag } from "./identifiers
 import { appRequest, type ReadyRequest, wayInDialog } from "./in-dialog-text.ts";
 import { NewInvite, ReInvite } from "./outgoing-invite.ts";
 import type { OutgoingRequest } from "./outgoing-request.ts";
+import { isPath } from "./path-back.ts";
 import { InDialogOutgoing, PlainRequest, subscribes } from "./plain-request.ts";
 import type { NoWay } from "./way-out.ts";
 
@@ -94,6 +95,7 @@ export class Uac {
             requestUri,
             callId: begun.callId,
             contact: givenContact(message, flow ?? nowhere),
+            path: isPath(app.nextHop) ? app.nextHop : "",
           })
         : new PlainRequest(this.#core, session, method, dialogId, { requestUri, cseq: begun.cseq });
     outgoing.accept(text);

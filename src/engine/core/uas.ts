@@ -14,6 +14,7 @@ import { remoteParty } from "./frame-writer.ts";
 import { hangUp } from "./hang-up.ts";
 import { isOwnCallId } from "./identifiers.ts";
 import { IncomingRequest } from "./incoming-request.ts";
+import { pathOfHidden } from "./path-back.ts";
 import { endsSubscription, subscribes } from "./plain-request.ts";
 import { ReliableProvisionals } from "./reliable-provisionals.ts";
 
@@ -154,6 +155,7 @@ export class Uas {
     if (method !== "INVITE" && !(subscribes(method) && status >= 200)) return;
     const { request, localTag, flow } = server;
     const data = uasDialog(request, localTag, status, flow.protocol === "tls");
+    data.path = pathOfHidden(request, flow);
     incoming.dialog = this.#core.dialogs.add(data, incoming.owner, method !== "INVITE");
     if (incoming.dialog && method === "INVITE") incoming.dialog.incomingInvite = incoming;
   }

@@ -1,11 +1,13 @@
 import { isIP } from "node:net";
 import type { Question } from "../../names/locate.ts";
-import { parseUri, type SipUri } from "../message/uri.ts";
+import { type HostPort, parseUri, type SipUri } from "../message/uri.ts";
 import type { Flow, Target, Watch } from "../transport/transport.ts";
+import { listenerOf } from "./path-back.ts";
 
 /** What is needed of the transport layer to send. */
 export interface Ways {
   flowTo(target: Target, options?: { watch?: Watch }): Flow | undefined;
+  pathBack(peer: Target, local: HostPort, watch: Watch): Flow | undefined;
   isLocal(host: string, port: number): boolean;
 }
 
@@ -44,20 +46,25 @@ export class WayOut {
   ): void {
     const parsed = parseUri(uri);
     const question = parsed && questionOf(parsed);
-    if (question === undefined) {
+    if (parsed === undefined || question === undefined) {
       then("invalid");
+      return;
+    }
+    const protocol = question.secure ? "tls" : (question.protocol ?? "udp");
+    const target = { protocol, address: question.host, port: question.port || (protocol === "tls" ? 5_061 : 5_060) };
+    const local = listenerOf(parsed);
+    if (local !== undefined) {
+      then(this.#ways.pathBack(target, local, watch) ?? "no-transport");
       return;
     }
     const peer = name ?? question.host;
     if (isIP(question.host) !== 0) {
-      const protocol = question.secure ? "tls" : (question.protocol ?? "udp");
-      const port = question.port || (protocol === "tls" ? 5_061 : 5_060);
-      then(this.#flowTo({ protocol, address: question.host, port }, peer, begins, watch));
+      then(this.#flowTo(target, peer, begins, watch));
       return;
     }
     this.#names.find(question, (found) => {
-      const [target] = "failure" in found ? [] : found.endpoints;
-      then(target ? this.#flowTo(target, peer, begins, watch) : "name");
+      const [best] = "failure" in found ? [] : found.endpoints;
+      then(best ? this.#flowTo(best, peer, begins, watch) : "name");
     });
   }
 

@@ -35,10 +35,10 @@ export function requestInDialog(dialog: Dialog, request: InDialogRequest): strin
   );
 }
 
-/** The URI whose host the dialog's next request goes to: the nearest hop of the route set, or the target. */
+/** The URI whose host the dialog's next request goes to: the nearest hop of the route set, the peer's own path, or the target. */
 export function nextHop(dialog: Dialog, requestUri = dialog.remoteTarget): string {
   const [first] = dialog.routeSet;
-  return first === undefined ? requestUri : (parseNameAddr(first)?.uri ?? requestUri);
+  return first === undefined ? dialog.path || requestUri : (parseNameAddr(first)?.uri ?? requestUri);
 }
 
 function cseqFor(dialog: Dialog, method: string): number {

@@ -31,6 +31,8 @@ export interface Dialog {
   localContact: string;
   /** Route values for our requests, nearest hop first. */
   routeSet: readonly string[];
+  /** A URI that says by which path alone the peer is reached; "" = by the route set, or by the remote target. */
+  path: string;
   /** Set up by a SIPS Request-URI over TLS: requests must use SIPS too. */
   readonly secure: boolean;
 }
@@ -58,6 +60,7 @@ export function uasDialog(request: SipMessage, localTag: string, status: number,
     remoteTarget: contactUri(request) ?? parseNameAddr(from)?.uri ?? "",
     localContact: "",
     routeSet: request.headerValues("record-route"),
+    path: "",
     secure: overTls && isSips(request.requestUri),
   };
 }
@@ -83,6 +86,7 @@ export function uacDialog(response: SipMessage, requestUri: string): Dialog {
     remoteTarget: contactUri(response) ?? requestUri,
     localContact: "",
     routeSet: response.headerValues("record-route").reverse(),
+    path: "",
     // It was sent over nothing else.
     secure: isSips(requestUri),
   };

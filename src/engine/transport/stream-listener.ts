@@ -72,6 +72,12 @@ export class StreamListener implements Target {
     return connection;
   }
 
+  /** The open connection that a peer has made from there, undefined where there is none. */
+  connectionWith(address: string, port: number): StreamConnection | undefined {
+    const known = this.#connections.get(keyOf(address, port, ""));
+    return known?.open ? known : undefined;
+  }
+
   #accept(raw: Socket): void {
     const { remoteAddress: address, remotePort: port } = raw;
     // Gone before it was looked at.

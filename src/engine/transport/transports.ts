@@ -1,7 +1,8 @@
 import type { Clock } from "../../clock.ts";
 import { WeirError } from "../../errors.ts";
 import type { SipMessage } from "../message/sip-message.ts";
-import { bestListener, defaultPort, familyOf, isListening, normalAddress } from "./addresses.ts";
+import type { HostPort } from "../message/uri.ts";
+import { bestListener, defaultPort, familyOf, isListening, isWildcard, normalAddress } from "./addresses.ts";
 import { newCounters, type TransportCounters } from "./counters.ts";
 import { defaultLimits, type TransportLimits } from "./limits.ts";
 import { ReturnPath } from "./return-path.ts";
@@ -97,6 +98,19 @@ export class Transports {
     const listener = bestListener(this.#udp, address);
     const watch = options?.watch;
     return watch ? listener?.watch(address, target.port, watch) : listener?.flowTo(address, target.port);
+  }
+
+  /**
+   * The path by which requests of `peer` came in at `local`, for requests to a peer that no other reaches. Undefined where
+   * its connection has closed, or nothing listens there.
+   */
+  pathBack(peer: Target, local: HostPort, watch: Watch): Flow | undefined {
+    const address = normalAddress(peer.address);
+    const isThere = (each: Target): boolean =>
+      each.port === local.port &&
+      (isWildcard(each.address) || normalAddress(each.address) === normalAddress(local.host));
+    if (peer.protocol === "udp") return this.#udp.find(isThere)?.watch(address, peer.port, watch);
+    return this.#streams[peer.protocol].find(isThere)?.connectionWith(address, peer.port);
   }
 
   /**
