@@ -3,7 +3,7 @@ import { dropOption, relayedRequestHeaders, relocated, toHop } from "../calls/he
 import type { Candidate } from "../calls/next-hop.ts";
 import type { Clock } from "../clock.ts";
 import type { IncomingRequest, IncomingResponse } from "../signalling/port.ts";
-import { type RegisteredContact, type Registration, readContacts } from "../signalling/registration.ts";
+import { type RegisteredContact, type Registration, readContacts, withExpires } from "../signalling/registration.ts";
 import { type Bindings, userFor } from "./bindings.ts";
 
 /** RFC 3261 section 10.2.1.1 leaves it to the registrar; one that does not say either means this. */
@@ -60,11 +60,7 @@ export class Enrolment {
   }
 
   #contacts(transport: string): string {
-    return Array.from(this.#own, ([user, { params, expires }]) => {
-      // As a parameter, so that each has its own whatever the Expires field says.
-      const expiry = expires === undefined ? "" : `;expires=${expires}`;
-      return `<sip:${user}@localhost${transport}>${params}${expiry}`;
-    }).join(", ");
+    return Array.from(this.#own, ([user, { params }]) => `<sip:${user}@localhost${transport}>${params}`).join(", ");
   }
 
   /** The registrar's 2xx: bindings are kept as it says, and the phone is shown its own Contacts in place of ours. */
@@ -76,7 +72,7 @@ export class Enrolment {
     for (const { uri, params, expires = defaultExpires } of listed) {
       const contact = this.#own.get(uri.user)?.address ?? this.#known(uri.user);
       if (contact === undefined || expires === 0) continue;
-      shown.push(`<${contact}>${params};expires=${expires}`);
+      shown.push(`<${contact}>${withExpires(params, expires)}`);
       kept.add(uri.user);
       if (this.#own.has(uri.user)) this.#keep(uri.user, contact, expires, registrar);
     }
@@ -95,7 +91,7 @@ export class Enrolment {
       if (expires === 0) continue;
       this.#keep(user, address, expires, registrar);
       kept.add(user);
-      shown.push(`<${address}>${params};expires=${expires}`);
+      shown.push(`<${address}>${withExpires(params, expires)}`);
     }
     return shown;
   }

@@ -9,7 +9,7 @@ export interface RegisteredContact {
   readonly uri: SipUri;
   /** As it stands there. */
   readonly address: string;
-  /** Header parameters with their leading semicolon but without `expires`; "" for none. */
+  /** Header parameters with their leading semicolon, "" for none. */
   readonly params: string;
   /** Seconds; undefined where neither the Contact nor the message says. */
   readonly expires: number | undefined;
@@ -50,12 +50,16 @@ export function readContacts(headers: Headers): RegisteredContact[] | undefined 
     if (!contact || !uri) return undefined;
     const own = contact.param("expires");
     const expires = own === undefined ? common : secondsOf(own);
-    contacts.push({ uri, address: contact.uri, params: contact.params.replace(expiresParam, ""), expires });
+    contacts.push({ uri, address: contact.uri, params: contact.params, expires });
   }
   return contacts;
 }
 
 const expiresParam = /;\s*expires\s*=\s*[^;\s]*/i;
+
+/** Parameters of a Contact with this expiry in the place of any other. */
+export const withExpires = (params: string, seconds: number): string =>
+  `${params.replace(expiresParam, "")};expires=${seconds}`;
 
 function secondsOf(text: string): number {
   const seconds = parseNatural(text.trim(), longest);
