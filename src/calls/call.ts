@@ -298,7 +298,8 @@ export class Call implements AttemptOwner, RelayHost {
     if (next === this.#state && actions.length === 0) return;
     this.#state = next;
     for (const action of actions) this.#act(action, input);
-    if (this.#state === "ended") this.#finish();
+    // Not by the state: an action may have taken a further step, and that one has finished the call.
+    if (next === "ended") this.#finish();
   }
 
   #act(action: CallAction, input: StepInput): void {

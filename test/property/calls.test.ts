@@ -88,6 +88,8 @@ const stimulus: fc.Arbitrary<Stimulus> = fc.oneof(
   ),
 );
 
+const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
+
 describe("calls, whatever happens in whatever order", () => {
   const play = (stimuli: readonly Stimulus[]) => {
     const stage = new Stage();
@@ -103,6 +105,8 @@ describe("calls, whatever happens in whatever order", () => {
     expect(bench.sessions).toEqual([0, 0, 0]);
     expect(bench.defects).toEqual([]);
     expect(bench.clock.pending).toBe(0);
+    const { received, refused, ended } = bench.calls.counters;
+    expect(sum(Object.values(refused)) + sum(Object.values(ended))).toBe(received);
   };
 
   it("say nothing to a caller after its final response", () => {

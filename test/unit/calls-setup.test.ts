@@ -122,6 +122,8 @@ describe("a failed attempt", () => {
     expect(caller.replies).toEqual([{ status: 504, reason: "Too slow", headers: { warning: '399 x "y"' }, body: "" }]);
     expect(bench.sessions).toEqual([0, 0]);
     expect(bench.calls.active).toBe(0);
+    expect(bench.logged).toMatchObject([{ end: "rejected", status: 504 }]);
+    expect(bench.calls.counters.ended.rejected).toBe(1);
   });
 
   it.each([486, 487, 603, 404, 480])("with %i goes to the caller and to no other agent", (status) => {
