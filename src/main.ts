@@ -39,6 +39,9 @@ export interface WeirParts {
 /** Before the sockets close: time for the last BYEs and their answers, and for peers that have to repeat themselves. */
 const lingerMs: Ms = 500;
 
+/** Until the engine is told where agents are that have moved. */
+const tellingDelay: Ms = 20;
+
 /** A running Weir. */
 export class Weir {
   /** Where the admin API is served, with the real port. */
@@ -52,6 +55,8 @@ export class Weir {
   readonly #signalling: Signalling;
   readonly #admin: AdminApi;
   readonly #names: Locator;
+  /** Realms whose agents have moved, until the engine is told. */
+  readonly #moved = new Set<string>();
   #stopped: Promise<void> | undefined;
   /** Ends the wait of a drain. */
   #endDrain = (): void => {};
@@ -158,10 +163,20 @@ export class Weir {
   #locateAgents(): Promise<void> {
     return new Promise((resolve) => {
       const timer = this.#clock.after(this.#config.dns.timeout * 1_000, resolve);
-      void new AgentLocations(this.agents, this.#names).follow().then(() => {
+      void new AgentLocations(this.agents, this.#names, (realm) => this.#tellSources(realm)).follow().then(() => {
         timer.cancel();
         resolve();
       });
+    });
+  }
+
+  /** Soon, as many may change at a time. */
+  #tellSources(realm: string): void {
+    if (this.#moved.has(realm)) return;
+    this.#moved.add(realm);
+    this.#clock.after(tellingDelay, () => {
+      this.#moved.delete(realm);
+      this.#signalling.knowAgents(realm, this.agents.sourcesOf(realm));
     });
   }
 

@@ -19,6 +19,8 @@ export const localResponses = {
   "next-hop-sa-exc-constraints": unavailableForNow,
   "recv-sa-exc-constraints": unavailableForNow,
   "unknown-source": { status: 403, reason: "Forbidden" },
+  /** Told by the engine, as are unknown sources that lists keep away. */
+  "source-rate": unavailableForNow,
   "too-many-hops": { status: 483, reason: "Too Many Hops" },
   loop: { status: 482, reason: "Loop Detected" },
   "cpu-overload": unavailableForNow,

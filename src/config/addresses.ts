@@ -41,6 +41,16 @@ export function parseServer(text: string): string | undefined {
   return canonicalAddress(address);
 }
 
+/** `192.0.2.0/24`; a single address is a network of its own. Undefined when it is neither. */
+export function parseNetwork(text: string): string | undefined {
+  const [host = "", prefix, ...more] = text.trim().split("/");
+  const address = canonicalAddress(host);
+  if (address === undefined || more.length > 0) return undefined;
+  const longest = isIPv6(address) ? 128 : 32;
+  if (prefix === undefined) return `${address}/${longest}`;
+  return /^\d{1,3}$/.test(prefix) && Number(prefix) <= longest ? `${address}/${Number(prefix)}` : undefined;
+}
+
 export const formatHostPort = ({ address, port }: HostPort): string =>
   isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
 

@@ -1,6 +1,7 @@
 import type { AgentParams } from "../agents/params.ts";
 import type { FailoverParams, GroupParams, PolicyParams } from "../routing/params.ts";
 import type { TranslationParams } from "../routing/translation-params.ts";
+import type { SourceRules } from "../source-rules.ts";
 import type { TlsFiles } from "../tls-files.ts";
 import type { HeaderRuleSet } from "./header-rules.ts";
 import type { LocalResponseMap } from "./local-responses.ts";
@@ -42,8 +43,8 @@ export interface SignallingConfig {
   readonly timers: { readonly t1: number; readonly t2: number; readonly t4: number };
   /** How the embedded engine finds names; default: as the system does. */
   readonly dns?: DnsConfig;
-  /** Listeners on which requests are dropped unanswered unless they come from one of these numeric addresses. */
-  readonly closed?: readonly (ListenAddress & { readonly sources: readonly string[] })[];
+  /** Whose requests are heard, by realm; default: everybody's. */
+  readonly sources?: readonly SourceRules[];
 }
 
 /** What is kept of registrations at most. */
@@ -63,10 +64,25 @@ export interface DnsConfig {
   readonly "max-stale": number;
 }
 
+/** Sources that are kept away before anything is made of their requests. */
+export interface SourceConfig {
+  /** `192.0.2.0/24`; empty = everybody. */
+  readonly "allow-from": readonly string[];
+  readonly "deny-from": readonly string[];
+  /** Requests per second of one address; 0 = no limit. */
+  readonly "max-source-rate": number;
+  /** Seconds. */
+  readonly "source-rate-window": number;
+  /** Parts of a User-Agent. */
+  readonly "drop-user-agents": readonly string[];
+}
+
 export interface RealmConfig {
   readonly identifier: string;
   readonly listen: readonly ListenAddress[];
   readonly allow: "any" | "agents";
+  /** What keeps sources away; default: nothing. */
+  readonly sources?: SourceConfig;
   /** Ids of `translation-rules` for agents of the realm without their own, and for calls that enter through it; "" = none. */
   readonly "in-translationid"?: string;
   readonly "out-translationid"?: string;
@@ -89,6 +105,8 @@ export interface WeirConfig {
   /** What callers are told instead of Weir's own refusals (SEMANTICS.md section 7). */
   readonly "local-response-map": LocalResponseMap;
   readonly dns: DnsConfig;
+  /** For all realms that say nothing else. */
+  readonly sources: SourceConfig;
   readonly drain: { /** Seconds until calls still up are ended with BYE. */ readonly timeout: number };
   readonly admin: { readonly listen: { readonly address: string; readonly port: number } };
   readonly logging: { readonly level: string; readonly format: "json" | "pretty" };

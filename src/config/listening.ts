@@ -1,7 +1,7 @@
 import { isIPv6 } from "node:net";
 import type { AgentParams } from "../agents/params.ts";
 import { formatHostPort, formatListenAddress, formatPort } from "./addresses.ts";
-import type { ListenAddress, RealmConfig, SignallingConfig } from "./config.ts";
+import type { ListenAddress } from "./config.ts";
 import type { Problems } from "./problems.ts";
 import type { Placed } from "./session-agents.ts";
 
@@ -35,20 +35,6 @@ export function warnAboutListening(
       problems.warning(agent.placeOf("ip-address"), text);
     } else first.set(`${agent.value["realm-id"]} ${target}`, hostname);
   }
-}
-
-/** The listeners of realms that take agents alone, each with the addresses of its agents. */
-export function closedListeners(
-  realms: readonly RealmConfig[],
-  agents: readonly AgentParams[],
-): NonNullable<SignallingConfig["closed"]> {
-  return realms
-    .filter((realm) => realm.allow === "agents")
-    .flatMap((realm) => {
-      const own = agents.filter((agent) => agent["realm-id"] === realm.identifier && agent["ip-address"] !== "");
-      const sources = own.map((agent) => agent["ip-address"]);
-      return realm.listen.map((address) => ({ ...address, sources }));
-    });
 }
 
 const kind = (transport: string, address: string): string =>

@@ -4,7 +4,7 @@ import { formatListenAddress } from "./addresses.ts";
 import type { ListenAddress, RealmConfig, WeirConfig } from "./config.ts";
 import { readGroups } from "./groups.ts";
 import { readHeaderRules } from "./header-rules.ts";
-import { closedListeners, refuseSharedListeners, warnAboutListening } from "./listening.ts";
+import { refuseSharedListeners, warnAboutListening } from "./listening.ts";
 import { readLocalResponses } from "./local-responses.ts";
 import { readPolicies } from "./policies.ts";
 import { type Problem, Problems } from "./problems.ts";
@@ -13,6 +13,7 @@ import { readRealms } from "./realms.ts";
 import { Names, refuseRepeats, resolveAgents, resolveGroups, resolvePolicies } from "./references.ts";
 import { checkRuleReferences } from "./rule-references.ts";
 import { readAgents } from "./session-agents.ts";
+import { sourceRules, warnAboutSources } from "./sources.ts";
 import { readSystem, type SystemConfig } from "./system.ts";
 import { sectionNames } from "./system-params.ts";
 import { readTls } from "./tls.ts";
@@ -108,7 +109,7 @@ function readConfig(root: MapNode, file: string, environment: NodeJS.ProcessEnv,
   refuseUnknownKeys(root, "", topLevelKeys, problems);
   const system = readSystem(root, environment, problems);
   checkSystem(system, root, problems);
-  const realms = readRealms(root, system.signalling.listen, problems);
+  const realms = readRealms(root, system.signalling.listen, system.sources, problems);
   const listen = listenOf(realms, system, root, problems);
 
   const agents = readAgents(root, problems);
@@ -132,10 +133,11 @@ function readConfig(root: MapNode, file: string, environment: NodeJS.ProcessEnv,
   const resolved = resolveAgents(agents, names, problems);
   const { tls: tlsSection, ...signalling } = system.signalling;
   const tls = embedded ? readTls(tlsSection, { file, root, listen, agents: resolved }, problems) : undefined;
-  const closed = responses["unknown-source"]?.status === 0 ? closedListeners(realms, resolved) : [];
+  warnAboutSources(realms, agents, problems);
+  const sources = sourceRules(realms, resolved, { ...system, "local-response-map": responses });
   return {
     ...system,
-    signalling: { ...signalling, listen, closed, dns: system.dns, ...(tls && { tls }) },
+    signalling: { ...signalling, listen, sources, dns: system.dns, ...(tls && { tls }) },
     realms,
     "local-response-map": responses,
     "translation-rules": translations,

@@ -11,6 +11,7 @@ export const localResponseNames = [
   "next-hop-sa-exc-constraints",
   "recv-sa-exc-constraints",
   "unknown-source",
+  "source-rate",
   "too-many-hops",
   "loop",
   "cpu-overload",
@@ -26,7 +27,7 @@ export const localResponseParams = {
     default: 0,
     min: 0,
     max: 699,
-    doc: "Response code, 400 to 699; for unknown-source also 0, which is silence.",
+    doc: "Response code, 400 to 699; for unknown-source and source-rate also 0, which is silence.",
   },
   reason: {
     format: "text",
@@ -77,9 +78,10 @@ function readResponse(map: MapNode, name: LocalResponseName, path: string, probl
     problems.error({ line: map.entries.get(key)?.line ?? map.line, path: childPath(path, key) }, text);
   };
   const { status, reason } = response;
-  const silent = status === 0 && name === "unknown-source";
+  const maySilence = name === "unknown-source" || name === "source-rate";
+  const silent = status === 0 && maySilence;
   if (status !== undefined && status < 400 && !silent) {
-    complain("status", `found ${status}, expected ${name === "unknown-source" ? "0 or " : ""}400 to 699`);
+    complain("status", `found ${status}, expected ${maySilence ? "0 or " : ""}400 to 699`);
   }
   if (reason !== undefined && !printable.test(reason)) {
     complain("reason", `found ${JSON.stringify(reason)}, expected printable ASCII`);

@@ -1,5 +1,5 @@
 import { type Param, parseCodeRange } from "../params.ts";
-import { parseHostPort, parseListenAddress, parseServer } from "./addresses.ts";
+import { parseHostPort, parseListenAddress, parseNetwork, parseServer } from "./addresses.ts";
 import { describe, type ScalarNode, type SourceNode } from "./yaml-source.ts";
 
 /** Beside the shared parameters: where to listen. */
@@ -9,6 +9,10 @@ export type SystemParam =
   | { readonly format: "listen"; readonly default: readonly string[]; readonly doc: string }
   /** DNS servers such as `192.0.2.53` or `[2001:db8::53]:5353`, as a list or comma-separated text. */
   | { readonly format: "servers"; readonly default: readonly string[]; readonly doc: string }
+  /** Networks such as `192.0.2.0/24`, or single addresses, as a list or comma-separated text. */
+  | { readonly format: "networks"; readonly default: readonly string[]; readonly doc: string }
+  /** Texts, as a list or comma-separated. */
+  | { readonly format: "texts"; readonly default: readonly string[]; readonly doc: string }
   /** One address with a port, such as `127.0.0.1:8080`. */
   | { readonly format: "address"; readonly default: string; readonly doc: string };
 
@@ -18,8 +22,9 @@ export type SystemParams = Readonly<Record<string, SystemParam>>;
 export type Reading = { readonly value: unknown } | { readonly found: string; readonly expected: string };
 
 /** Whether a parameter is a list of parts that each could stand alone. */
-export const takesList = ({ format }: SystemParam): boolean =>
-  format === "codes" || format === "listen" || format === "servers";
+export const takesList = ({ format }: SystemParam): boolean => lists.has(format);
+
+const lists: ReadonlySet<string> = new Set(["codes", "listen", "servers", "networks", "texts"]);
 
 /** What a parameter takes, in words: for messages and for the documentation. */
 export function expectation(param: SystemParam): string {
@@ -38,6 +43,10 @@ export function expectation(param: SystemParam): string {
       return "addresses such as udp://192.0.2.1:5060, tcp://[2001:db8::1]:5060 or tls://192.0.2.1:5061";
     case "servers":
       return "numeric addresses, with a port where it is not 53, such as 192.0.2.53 or [2001:db8::53]:5353";
+    case "networks":
+      return "networks or addresses such as 192.0.2.0/24 or 2001:db8::1";
+    case "texts":
+      return "texts";
     case "address":
       return "an address and port such as 127.0.0.1:8080";
   }
@@ -63,12 +72,19 @@ function parse(param: SystemParam, node: SourceNode): unknown {
       return everyPart(node, parseListenAddress);
     case "servers":
       return everyPart(node, parseServer);
+    case "networks":
+      return everyPart(node, parseNetwork);
+    case "texts":
+      return everyPart(node, (part) => part.trim() || undefined);
     default:
       return node.kind === "scalar" && node.value !== null ? scalarOf(param, node) : undefined;
   }
 }
 
-function scalarOf(param: Exclude<SystemParam, { format: "codes" | "listen" | "servers" }>, node: ScalarNode): unknown {
+function scalarOf(
+  param: Exclude<SystemParam, { format: "codes" | "listen" | "servers" | "networks" | "texts" }>,
+  node: ScalarNode,
+): unknown {
   switch (param.format) {
     case "number": {
       const { value } = node;

@@ -1,8 +1,10 @@
 import { formatListenAddress, formatPort } from "./addresses.ts";
-import type { ListenAddress, RealmConfig } from "./config.ts";
+import type { ListenAddress, RealmConfig, SourceConfig } from "./config.ts";
 import type { Problems } from "./problems.ts";
 import { asMap, eachItem, readName, readTable, refuseUnknownKeys } from "./read-map.ts";
 import type { SystemParams } from "./read-param.ts";
+import { sourceParams } from "./source-params.ts";
+import { sourcesOf } from "./sources.ts";
 import type { MapNode } from "./yaml-source.ts";
 
 export const realmParams = {
@@ -26,14 +28,24 @@ export const realmParams = {
 } as const satisfies SystemParams;
 
 /** The realms of the file; without any there is one, `default`, on the given addresses, that allows any source. */
-export function readRealms(root: MapNode, listen: readonly ListenAddress[], problems: Problems): RealmConfig[] {
+export function readRealms(
+  root: MapNode,
+  listen: readonly ListenAddress[],
+  common: SourceConfig,
+  problems: Problems,
+): RealmConfig[] {
   const realms: RealmConfig[] = [];
   for (const [node, path] of eachItem(root, "realms", "", problems)) {
     const map = asMap(node, path, problems);
     if (!map) continue;
-    refuseUnknownKeys(map, path, ["identifier", ...Object.keys(realmParams)], problems);
+    refuseUnknownKeys(map, path, ["identifier", ...Object.keys(realmParams), ...Object.keys(sourceParams)], problems);
     const identifier = readName(map, "identifier", path, problems);
     const values = readTable(map, path, realmParams, problems);
+    const sources = sourcesOf(readTable(map, path, sourceParams, problems), common);
+    if (values.get("allow") === "agents" && map.entries.has("allow-from")) {
+      const text = "not used, as allow is agents, so that nobody else is heard";
+      problems.warning({ line: map.line, path: `${path}.allow-from` }, text);
+    }
     const addresses = (values.get("listen") ?? []) as ListenAddress[];
     if (addresses.length === 0 && (values.has("listen") || !map.entries.has("listen"))) {
       problems.error({ line: map.line, path: `${path}.listen` }, "found nothing, expected at least one address");
@@ -52,11 +64,12 @@ export function readRealms(root: MapNode, listen: readonly ListenAddress[], prob
       identifier,
       listen: addresses,
       allow: (values.get("allow") ?? "any") as RealmConfig["allow"],
+      sources,
       "in-translationid": String(values.get("in-translationid") ?? ""),
       "out-translationid": String(values.get("out-translationid") ?? ""),
     });
   }
-  return realms.length > 0 ? realms : [{ identifier: "default", listen, allow: "any" }];
+  return realms.length > 0 ? realms : [{ identifier: "default", listen, allow: "any", sources: common }];
 }
 
 /** Port 0 is a different port each time, so it is never shared. */

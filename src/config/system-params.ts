@@ -1,5 +1,6 @@
 import { failoverParams } from "../routing/params.ts";
 import type { SystemParam, SystemParams } from "./read-param.ts";
+import { sourceParams } from "./source-params.ts";
 
 const port = (defaultPort: number, doc: string): SystemParam => ({
   format: "number",
@@ -94,6 +95,7 @@ export const systemParams = {
       "How long the last good answer serves beyond its time while DNS is silent or in trouble.",
     ),
   },
+  sources: sourceParams,
   failover: failoverParams,
   registrations: {
     "max-registrations": {

@@ -9,7 +9,7 @@ import { childPath, type MapNode, type ScalarNode } from "./yaml-source.ts";
 
 /** What the sections outside the lists say; the rest follows from all of the file. */
 export type SystemConfig = Pick<WeirConfig, Exclude<Extract<SectionName, keyof WeirConfig>, "signalling">> & {
-  readonly signalling: Omit<SignallingConfig, "closed" | "dns" | "tls"> & { readonly tls: TlsSection };
+  readonly signalling: Omit<SignallingConfig, "sources" | "dns" | "tls"> & { readonly tls: TlsSection };
 };
 
 /** Text of an environment variable that its parameter does not take. */

@@ -1,13 +1,14 @@
 import type { Clock } from "../clock.ts";
 import type { Locator } from "../names/locator.ts";
 import { dnsLocator, type NameSettings, systemNames } from "../names/system-names.ts";
+import type { SourceRefusal, SourceRules } from "../source-rules.ts";
 import type { EngineLog } from "./core/context.ts";
 import { Core } from "./core/core.ts";
-import { type ClosedListener, StrangerScreen } from "./core/stranger-screen.ts";
+import { type ScreenedRequest, SourceScreen } from "./core/source-screen.ts";
 import type { AppLink, AppPeer, LinkHost } from "./link/app-link.ts";
 import type { SipMessage } from "./message/sip-message.ts";
 import type { TimerValues } from "./transaction/timers.ts";
-import { type Target, type TlsSettings, Transports } from "./transport/transport.ts";
+import { type Flow, type Target, type TlsSettings, Transports } from "./transport/transport.ts";
 
 export type { EngineLog } from "./core/context.ts";
 
@@ -17,8 +18,8 @@ export interface EngineOptions {
   readonly timers: TimerValues;
   readonly clock: Clock;
   readonly log: EngineLog;
-  /** Listeners on which strangers are not even refused. */
-  readonly closed?: readonly ClosedListener[];
+  /** Whose requests are heard, by realm; default: everybody's. */
+  readonly sources?: readonly SourceRules[];
   /** Needed where TLS is listened on. */
   readonly tls?: TlsSettings;
   /** How names of next hops become addresses; default: as the system does it. */
@@ -30,22 +31,24 @@ export class Engine implements LinkHost {
   readonly #transports: Transports;
   readonly #core: Core;
   readonly #names: Locator;
+  readonly #screen: SourceScreen;
   readonly #peers = new Map<AppLink, AppPeer>();
 
-  constructor({ listen, timers, clock, log, closed = [], tls, dns = systemNames }: EngineOptions) {
+  constructor({ listen, timers, clock, log, sources = [], tls, dns = systemNames }: EngineOptions) {
     this.#names = dnsLocator(dns, { clock, random: Math.random, listen });
-    const screen = new StrangerScreen(closed);
+    this.#screen = new SourceScreen(sources, clock);
     this.#transports = new Transports(
       listen,
       {
         message: (message, flow) => {
-          const { context } = this.#core;
-          const known = (request: SipMessage) => context.dialogs.ofRequest(request) !== undefined;
-          if (screen.drops(message, flow, known)) context.counters.strangersDropped++;
+          const refusal = message.isRequest ? this.#judge(message, flow) : undefined;
+          if (refusal) this.#core.refuse(message, flow, refusal);
           else this.#core.receive(message, flow);
         },
-        malformed: (message, flow) =>
-          this.#core.malformed(message, flow, (request) => this.#transports.responseFlow(request, flow)),
+        malformed: (message, flow) => {
+          // What would not be heard in good order is not told what is wrong with it.
+          if (!message.partial || !this.#judge(message.partial, flow)) this.#core.malformed(message, flow);
+        },
         defect: (error) => log.warn({ err: error }, "a message could not be handled"),
       },
       { clock, warn: (detail, message) => log.warn(detail, message), ...(tls && { tls }) },
@@ -86,6 +89,11 @@ export class Engine implements LinkHost {
     return peer;
   }
 
+  /** The addresses of a realm's agents are these from now on. */
+  knowAgents(realm: string, addresses: readonly string[]): void {
+    this.#screen.know(realm, addresses);
+  }
+
   appStage(stage: () => void): void {
     this.#transports.stage(stage);
   }
@@ -97,6 +105,7 @@ export class Engine implements LinkHost {
       transports: this.#transports.counters,
       transactions: layer.counters,
       core: counters,
+      sources: this.#screen.counters,
       alive: {
         ...layer.counts,
         dialogs: dialogs.size,
@@ -105,5 +114,38 @@ export class Engine implements LinkHost {
         applications: apps.size,
       },
     };
+  }
+
+  #judge(message: SipMessage, flow: Flow): SourceRefusal | undefined {
+    return this.#screen.judge(new Screened(message, flow, this.#core), flow);
+  }
+}
+
+/** A request of the network as the screen sees it. */
+class Screened implements ScreenedRequest {
+  readonly #message: SipMessage;
+  readonly #flow: Flow;
+  readonly #core: Core;
+
+  constructor(message: SipMessage, flow: Flow, core: Core) {
+    this.#message = message;
+    this.#flow = flow;
+    this.#core = core;
+  }
+
+  get method(): string {
+    return this.#message.method;
+  }
+
+  get source(): string {
+    return this.#flow.remoteAddress;
+  }
+
+  userAgent(): string | undefined {
+    return this.#message.header("user-agent");
+  }
+
+  belongs(): boolean {
+    return this.#core.knows(this.#message);
   }
 }

@@ -2,8 +2,8 @@ import type { Server } from "node:net";
 import { Worker } from "node:worker_threads";
 import { WeirError } from "../errors.ts";
 import type { NameSettings } from "../names/system-names.ts";
+import type { SourceRules } from "../source-rules.ts";
 import type { EngineLog } from "./core/context.ts";
-import type { ClosedListener } from "./core/stranger-screen.ts";
 import { FrameQueue } from "./link/frame-queue.ts";
 import { VirtualServer } from "./link/virtual-link.ts";
 import type { FromEngine, ToEngine, WorkerSettings } from "./link/worker-protocol.ts";
@@ -14,8 +14,8 @@ export interface WorkerEngineOptions {
   readonly listen: readonly Target[];
   /** RFC 3261 table 4, milliseconds. */
   readonly timers: TimerValues;
-  /** As `EngineOptions.closed`. */
-  readonly closed?: readonly ClosedListener[];
+  /** As `EngineOptions.sources`. */
+  readonly sources?: readonly SourceRules[];
   /** As `EngineOptions.tls`. */
   readonly tls?: TlsSettings;
   /** As `EngineOptions.dns`. */
@@ -49,14 +49,14 @@ export class WorkerEngine {
     listen,
     timers,
     log,
-    closed = [],
+    sources = [],
     tls,
     dns,
     packed = false,
     reportTrying = true,
     program = built,
   }: WorkerEngineOptions) {
-    const workerData: WorkerSettings = { listen, timers, closed, tls, dns, packed, reportTrying };
+    const workerData: WorkerSettings = { listen, timers, sources, tls, dns, packed, reportTrying };
     this.#worker = new Worker(program, { workerData });
     this.#exited = new Promise((resolve) => this.#worker.once("exit", () => resolve()));
     this.#log = log;
@@ -86,6 +86,11 @@ export class WorkerEngine {
       this.#started = { resolve, reject };
       this.#tell({ kind: "start" });
     });
+  }
+
+  /** As `Engine.knowAgents`. */
+  knowAgents(realm: string, addresses: readonly string[]): void {
+    this.#tell({ kind: "agents", realm, addresses });
   }
 
   /** Ends the application's calls, closes the sockets and ends the thread. */

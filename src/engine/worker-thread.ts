@@ -15,7 +15,7 @@ function run(port: MessagePort, settings: WorkerSettings): void {
   const engine = new Engine({
     listen: settings.listen,
     timers: settings.timers,
-    closed: settings.closed,
+    sources: settings.sources,
     ...(settings.tls && { tls: settings.tls }),
     dns: settings.dns,
     clock: systemClock,
@@ -47,6 +47,9 @@ function run(port: MessagePort, settings: WorkerSettings): void {
           () => tell({ kind: "started", listening: engine.listening }),
           (error: unknown) => tell({ kind: "failed", detail: detailOf(error), reason: reasonOf(error) }),
         );
+      case "agents":
+        engine.knowAgents(message.realm, message.addresses);
+        return;
       case "gone":
         session.closed();
         return;

@@ -18,11 +18,11 @@ interface Watched {
 export class AgentLocations {
   readonly #agents: LocatedAgents;
   readonly #locator: Locator;
-  readonly #changed: () => void;
+  readonly #changed: (realm: string) => void;
   readonly #watched = new Map<string, Watched>();
 
-  /** `changed` is called after an agent's place has changed. */
-  constructor(agents: LocatedAgents, locator: Locator, changed: () => void = () => {}) {
+  /** `changed` is told the realm of an agent whose place has changed. */
+  constructor(agents: LocatedAgents, locator: Locator, changed: (realm: string) => void) {
     this.#agents = agents;
     this.#locator = locator;
     this.#changed = changed;
@@ -34,7 +34,7 @@ export class AgentLocations {
     for (const { hostname, params } of this.#agents) {
       if (params["ip-address"] !== "") continue;
       here.add(hostname);
-      this.#watch(hostname, questionOf(params));
+      this.#watch(hostname, questionOf(params), params["realm-id"]);
     }
     for (const [hostname, { leave }] of this.#watched) {
       if (here.has(hostname)) continue;
@@ -44,14 +44,14 @@ export class AgentLocations {
     return this.#locator.settled();
   }
 
-  #watch(hostname: string, question: Question): void {
+  #watch(hostname: string, question: Question, realm: string): void {
     const key = JSON.stringify(question);
     const known = this.#watched.get(hostname);
     if (known?.key === key) return;
     known?.leave();
     const leave = this.#locator.watch(question, (found) => {
       this.#agents.locate(hostname, "failure" in found ? found : found.location);
-      this.#changed();
+      this.#changed(realm);
     });
     this.#watched.set(hostname, { key, leave });
   }

@@ -16,7 +16,7 @@ export function createSignalling(config: SignallingConfig, deps: SignallingDeps)
 }
 
 function linkTo(config: SignallingConfig, { clock, log }: SignallingDeps): EngineLink {
-  if (config.engine === "drachtio") return new ExternalLink(config.drachtio);
+  if (config.engine === "drachtio") return new ExternalLink(config, clock);
   return config.thread === "worker"
     ? EmbeddedLink.inWorkerThread(config, log)
     : EmbeddedLink.inThisThread(config, clock, log);

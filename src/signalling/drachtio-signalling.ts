@@ -1,8 +1,10 @@
 import Srf from "drachtio-srf";
+import type { SourceScreen } from "../engine/core/source-screen.ts";
 import { parseNameAddr } from "../engine/message/name-addr.ts";
 import { WeirError } from "../errors.ts";
 import { DrachtioExchange, type ExchangeHost } from "./drachtio-exchange.ts";
 import { DrachtioRequest, plainReply, textOf } from "./incoming.ts";
+import { judge, refusalReply } from "./outside-screen.ts";
 import type { Packing } from "./packing.ts";
 import type { Exchange, ExchangeUser, OutgoingRequest, Signalling, SignallingUser } from "./port.ts";
 import type { RawMessage, RawRequest, RawResponse, RawSrf } from "./raw-srf.ts";
@@ -17,6 +19,8 @@ export interface EngineLink {
    * a kind we know (section 8.2.2.1).
    */
   readonly screens: boolean;
+  /** Judges the sources of requests, where the engine does not do so itself. */
+  readonly sourceScreen?: SourceScreen;
   /** Bytes of the largest message it takes from an application. */
   readonly maxMessage: number;
   /** How messages pass through drachtio-srf to it and back. */
@@ -27,6 +31,8 @@ export interface EngineLink {
    */
   attach(srf: RawSrf): Promise<void>;
   close(): Promise<void>;
+  /** As `Signalling.knowAgents`. */
+  knowAgents(realm: string, addresses: readonly string[]): void;
 }
 
 export interface SignallingLog {
@@ -102,6 +108,10 @@ export class DrachtioSignalling implements Signalling {
     await this.#link.close();
   }
 
+  knowAgents(realm: string, addresses: readonly string[]): void {
+    this.#link.knowAgents(realm, addresses);
+  }
+
   whenLost(listener: () => void): void {
     this.#whenLost.push(listener);
   }
@@ -153,6 +163,11 @@ export class DrachtioSignalling implements Signalling {
       return;
     }
     const request = new DrachtioRequest(raw, response, this.#host);
+    const refusal = this.#link.sourceScreen && judge(this.#link.sourceScreen, raw);
+    if (refusal) {
+      request.respond(refusalReply(refusal));
+      return;
+    }
     if (method !== "INVITE") {
       user.request(request);
       return;

@@ -12,6 +12,7 @@ import type { RawSrf } from "./raw-srf.ts";
 interface EmbeddedEngine {
   readonly counters: object;
   start(): Promise<void>;
+  knowAgents(realm: string, addresses: readonly string[]): void;
   stop(): Promise<void>;
 }
 
@@ -52,16 +53,20 @@ export class EmbeddedLink implements EngineLink {
     await this.#engine.start();
   }
 
+  knowAgents(realm: string, addresses: readonly string[]): void {
+    this.#engine.knowAgents(realm, addresses);
+  }
+
   close(): Promise<void> {
     return this.#engine.stop();
   }
 }
 
 /** What an engine is told in either thread. */
-const engineOptions = ({ listen, timers, closed = [], dns, tls }: SignallingConfig) => ({
+const engineOptions = ({ listen, timers, sources = [], dns, tls }: SignallingConfig) => ({
   listen,
   timers,
-  closed,
+  sources,
   dns,
   ...(tls && { tls }),
 });

@@ -1,4 +1,6 @@
+import type { Clock } from "../clock.ts";
 import type { SignallingConfig } from "../config/config.ts";
+import { SourceScreen } from "../engine/core/source-screen.ts";
 import type { EngineLink } from "./drachtio-signalling.ts";
 import { unpacked } from "./packing.ts";
 import type { RawSrf } from "./raw-srf.ts";
@@ -18,15 +20,24 @@ export class ExternalLink implements EngineLink {
   /** drachtio-server keeps 100 responses to itself. */
   readonly showsTrying = false;
   readonly packing = unpacked;
-  readonly counters = undefined;
+  readonly sourceScreen: SourceScreen;
   /** Within a spiral it gives both legs the same dialog id, so what comes back is refused whatever its request URI. */
   readonly screens = false;
   readonly maxMessage = maxFrame;
   readonly #server: SignallingConfig["drachtio"];
   #srf: RawSrf | undefined;
 
-  constructor(server: SignallingConfig["drachtio"]) {
-    this.#server = server;
+  constructor({ drachtio, sources = [] }: Pick<SignallingConfig, "drachtio" | "sources">, clock: Clock) {
+    this.#server = drachtio;
+    this.sourceScreen = new SourceScreen(sources, clock);
+  }
+
+  get counters(): object {
+    return { sources: this.sourceScreen.counters };
+  }
+
+  knowAgents(realm: string, addresses: readonly string[]): void {
+    this.sourceScreen.know(realm, addresses);
   }
 
   async attach(srf: RawSrf): Promise<void> {

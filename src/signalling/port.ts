@@ -126,13 +126,15 @@ export interface Signalling {
   readonly connected: boolean;
   /** Whether 100 responses are seen, so that silence can be told from work. */
   readonly showsTrying: boolean;
-  /** Counts of the embedded engine; undefined with an external one. */
+  /** Counts of the embedded engine; with an external one only those of sources that are kept away. */
   readonly engineCounters: object | undefined;
   /** Listens and connects; an external engine out of reach is tried again until it answers. Throws WEIR_LISTEN_FAILED. */
   start(user: SignallingUser): Promise<void>;
   stop(): Promise<void>;
   /** `listener` is called whenever the engine is lost and with it all exchanges, after `SignallingUser.disconnected`. */
   whenLost(listener: () => void): void;
+  /** The addresses of a realm's agents are these from now on: what is said of strangers does not hold for them. */
+  knowAgents(realm: string, addresses: readonly string[]): void;
   send(request: OutgoingRequest, user: ExchangeUser): Exchange;
 }
 

@@ -82,7 +82,7 @@ const server = createVirtualLink(
   { attach: (link) => core.attach(link), appStage: (stage) => stages.push(stage) },
   { packed: true },
 );
-const engine = { counters: {}, start: () => Promise.resolve(), stop: () => Promise.resolve() };
+const engine = { counters: {}, start: () => Promise.resolve(), stop: () => Promise.resolve(), knowAgents() {} };
 const signalling = new DrachtioSignalling(new EmbeddedLink(engine, server), console);
 const agents = new AgentManager(config["session-agents"], {
   clock: systemClock,

@@ -144,7 +144,7 @@ async function external(port: number): Promise<Rig> {
     // drachtio-srf decodes UTF-8 and knows nothing of what is none.
     bytes: "\xc3\xa9",
     text: "\u00e9",
-    link: new ExternalLink({ host: "127.0.0.1", port: server.port, secret: "cymru" }),
+    link: new ExternalLink({ drachtio: { host: "127.0.0.1", port: server.port, secret: "cymru" } }, systemClock),
     async stop() {
       await server.stop();
       await engine.stop();
@@ -157,7 +157,7 @@ async function drachtioServer(port: number): Promise<Rig> {
   const engine = await ExternalEngine.at({ listen: [{ address: "127.0.0.1", port }], t1: timers.t1 });
   await engine.start();
   const stop = () => engine.remove();
-  return { bytes: "\xc3\xa9", text: "\u00e9", link: new ExternalLink(engine.link), stop };
+  return { bytes: "\xc3\xa9", text: "\u00e9", link: new ExternalLink({ drachtio: engine.link }, systemClock), stop };
 }
 
 const anyBytes = "\xff\xc3\xa9";
@@ -441,7 +441,10 @@ describe("signalling whose engine goes away", () => {
     await first.start();
     const { port } = first;
     const user = new Listener();
-    const signalling = new DrachtioSignalling(new ExternalLink({ host: "127.0.0.1", port, secret: "cymru" }), log);
+    const signalling = new DrachtioSignalling(
+      new ExternalLink({ drachtio: { host: "127.0.0.1", port, secret: "cymru" } }, systemClock),
+      log,
+    );
     await signalling.start(user);
     await soon(() => signalling.connected || undefined);
     await first.stop();

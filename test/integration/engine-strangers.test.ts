@@ -36,8 +36,8 @@ describe("a listener of a realm that takes agents alone, with unknown-source map
   });
 
   async function engineWith(unknownSource: string): Promise<Engine> {
-    const { listen, closed = [], timers } = closedBy(port, unknownSource);
-    const engine = new Engine({ listen, closed, timers, clock: systemClock, log: { warn() {} } });
+    const { listen, sources = [], timers } = closedBy(port, unknownSource);
+    const engine = new Engine({ listen, sources, timers, clock: systemClock, log: { warn() {} } });
     await engine.start();
     closers.push(() => engine.stop());
     return engine;
@@ -54,7 +54,7 @@ describe("a listener of a realm that takes agents alone, with unknown-source map
   it("says nothing to strangers, not even 100, and serves the agent", async () => {
     const engine = await engineWith("local-response-map: { unknown-source: { status: 0 } }");
     const outsider = await callFrom(stranger);
-    await eventually("the stranger's request counted", () => engine.counters.core.strangersDropped === 1);
+    await eventually("the stranger's request counted", () => engine.counters.sources.strangers === 1);
     const known = await callFrom(agent);
     // There is no application here, which is what the agent is told.
     await known.receive("an answer", ({ status }) => status === 503);

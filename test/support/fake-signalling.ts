@@ -124,6 +124,8 @@ export class FakeSignalling implements Signalling {
     for (const listener of this.#whenLost) listener();
   }
 
+  knowAgents(): void {}
+
   send(request: OutgoingRequest, user: ExchangeUser): Exchange {
     const exchange = new FakeExchange(request, user, `out-${this.sent.length + 1}`);
     this.sent.push(exchange);

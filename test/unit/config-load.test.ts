@@ -48,7 +48,7 @@ describe("a configuration with everything left to its default", () => {
       { protocol: "udp", address: "127.0.0.1", port: 5060 },
       { protocol: "tcp", address: "127.0.0.1", port: 5060 },
     ]);
-    expect(realms).toEqual([{ identifier: "default", listen: signalling.listen, allow: "any" }]);
+    expect(realms).toMatchObject([{ identifier: "default", listen: signalling.listen, allow: "any" }]);
     expect(admin.listen).toEqual({ address: "127.0.0.1", port: 8080 });
   });
 
@@ -199,6 +199,39 @@ describe("a session agent", () => {
     expect(read(`dns:\n  servers: [192.0.2.53, ns.example, "192.0.2.53:0"]\n${base}`).errors).toEqual([
       'weir.yaml:2: dns.servers[1]: found "ns.example", expected numeric addresses, with a port where it is not 53, such as 192.0.2.53 or [2001:db8::53]:5353',
       'weir.yaml:2: dns.servers[2]: found "192.0.2.53:0", expected numeric addresses, with a port where it is not 53, such as 192.0.2.53 or [2001:db8::53]:5353',
+    ]);
+  });
+
+  it("takes networks and single addresses, for all realms and for each, and shows which agents they keep away", () => {
+    const realm = (more: string) => `{ identifier: core, listen: ["udp://192.0.2.1:5060"]${more} }`;
+    const file = (sources: string, more: string) =>
+      `sources: ${sources}\nrealms: [${realm(more)}]\nsession-agents: [{ hostname: a, ip-address: 203.0.113.9 }]
+local-policies: [{ policy-attributes: [{ next-hop: a }] }]\n`;
+    const good = read(file("{ deny-from: 198.51.100.1, max-source-rate: 9 }", ", allow-from: [2001:DB8:0::/32]"));
+    expect(good.config?.signalling.sources).toMatchObject([
+      { denyFrom: ["198.51.100.1/32"], allowFrom: ["2001:db8::/32"], maxRate: 9, agents: ["203.0.113.9"] },
+    ]);
+    expect(read(file("{ deny-from: [192.0.2.0/33, example.net] }", "")).errors).toEqual([
+      'weir.yaml:1: sources.deny-from[0]: found "192.0.2.0/33", expected networks or addresses such as 192.0.2.0/24 or 2001:db8::1',
+      'weir.yaml:1: sources.deny-from[1]: found "example.net", expected networks or addresses such as 192.0.2.0/24 or 2001:db8::1',
+    ]);
+    expect(read(file("{ deny-from: [203.0.113.0/24] }", ", allow: agents, allow-from: 192.0.2.0/24")).warnings).toEqual(
+      [
+        "weir.yaml:2: warning: realms[0].allow-from: not used, as allow is agents, so that nobody else is heard",
+        "weir.yaml:3: warning: session-agents[0].ip-address: in deny-from of the realm core, so that its requests are refused",
+      ],
+    );
+  });
+
+  it("maps the refusal of a source to another status, or to silence", () => {
+    const refusals = (map: string) => {
+      const { unknown, tooMany } = read(`local-response-map: ${map}\n${base}`).config?.signalling.sources?.[0] ?? {};
+      return [unknown, tooMany];
+    };
+    expect(refusals("{}")).toMatchObject([{ status: 403 }, { status: 503, retryAfter: { min: 5, max: 15 } }]);
+    expect(refusals("{ unknown-source: { status: 404, reason: Gone }, source-rate: { status: 0 } }")).toMatchObject([
+      { status: 404, reason: "Gone" },
+      { status: 503, silent: true },
     ]);
   });
 

@@ -85,6 +85,7 @@ describe("the callers of the demo", () => {
       start: async () => {},
       stop: async () => {},
       whenLost: () => {},
+      knowAgents: () => {},
       send: (request, user) => {
         const entry = { request, user, cancelled: false };
         sent.push(entry);

@@ -1,7 +1,8 @@
 import type { Clock } from "../../clock.ts";
+import type { SourceRefusal } from "../../source-rules.ts";
 import type { AppLink, AppPeer } from "../link/app-link.ts";
 import type { MalformedMessage, SipMessage } from "../message/sip-message.ts";
-import { responseTo } from "../message/write.ts";
+import { type MessageWriter, responseTo } from "../message/write.ts";
 import type { ServerTransaction } from "../transaction/server-transaction.ts";
 import type { TimerValues } from "../transaction/timers.ts";
 import { TransactionLayer } from "../transaction/transaction-layer.ts";
@@ -41,12 +42,14 @@ export class Core implements TransactionUser, AppSessionUser {
   readonly context: CoreContext;
   readonly version = version;
   readonly #listening: () => readonly Target[];
+  readonly #responseFlow: (request: SipMessage, flow: Flow) => Flow;
   readonly #uas: Uas;
   readonly #uac: Uac;
   readonly #inDialog: InDialog;
 
   constructor({ clock, timers, log, transports, names }: CoreOptions) {
     this.#listening = () => transports.listening;
+    this.#responseFlow = (request, flow) => transports.responseFlow(request, flow);
     this.context = {
       clock,
       timers,
@@ -83,16 +86,33 @@ export class Core implements TransactionUser, AppSessionUser {
     this.context.layer.receive(message, flow);
   }
 
+  /** Whether a request is within a dialog, or repeats one that was received before. */
+  knows(request: SipMessage): boolean {
+    const { dialogs, layer } = this.context;
+    return dialogs.ofRequest(request) !== undefined || layer.knows(request);
+  }
+
+  /** Answers a request without making anything of it. */
+  refuse(request: SipMessage, flow: Flow, refusal: SourceRefusal): void {
+    if (refusal.silent || request.method === "ACK") return;
+    const { status, reason, retryAfter } = refusal;
+    const response = this.#statelessly(request, flow, status, reason);
+    const cause = refusal["q850-cause"];
+    if (cause !== undefined) response.header("Reason", `Q.850;cause=${cause}`);
+    if (retryAfter) response.header("Retry-After", spread(retryAfter, Math.random()));
+    this.#responseFlow(request, flow).send(response.body());
+  }
+
   /** What cannot be read is answered without a transaction, if it says whom to answer. */
-  malformed(
-    { status, reason, partial }: MalformedMessage,
-    flow: Flow,
-    responseFlow: (request: SipMessage) => Flow,
-  ): void {
+  malformed({ status, reason, partial }: MalformedMessage, flow: Flow): void {
     if (status === 0 || partial === undefined) return;
     this.context.counters.malformedAnswered++;
-    const options = { phrase: reason, toTag: newTag(), topVia: stampVia(partial, flow) };
-    responseFlow(partial).send(responseTo(partial, status, options).body());
+    this.#responseFlow(partial, flow).send(this.#statelessly(partial, flow, status, reason).body());
+  }
+
+  #statelessly(request: SipMessage, flow: Flow, status: number, phrase: string | undefined): MessageWriter {
+    const options = { toTag: newTag(), topVia: stampVia(request, flow), ...(phrase !== undefined && { phrase }) };
+    return responseTo(request, status, options);
   }
 
   request(server: ServerTransaction): void {
@@ -138,3 +158,7 @@ export class Core implements TransactionUser, AppSessionUser {
     for (const each of [...this.context.outgoing.values()]) if (each.owner === session) each.cancel();
   }
 }
+
+/** `chance`: 0 inclusive to 1 exclusive. */
+const spread = ({ min, max }: { readonly min: number; readonly max: number }, chance: number): number =>
+  min + Math.floor(chance * (max - min + 1));

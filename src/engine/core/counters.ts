@@ -23,8 +23,6 @@ export interface CoreCounters {
   byesSent: number;
   /** Messages answered with an error because they could not be parsed. */
   malformedAnswered: number;
-  /** Requests of strangers left without any answer, on listeners that are closed to them. */
-  strangersDropped: number;
 }
 
 export const newCoreCounters = (): CoreCounters => ({
@@ -40,5 +38,4 @@ export const newCoreCounters = (): CoreCounters => ({
   loops: 0,
   byesSent: 0,
   malformedAnswered: 0,
-  strangersDropped: 0,
 });

@@ -1,5 +1,5 @@
 import type { NameSettings } from "../../names/system-names.ts";
-import type { ClosedListener } from "../core/stranger-screen.ts";
+import type { SourceRules } from "../../source-rules.ts";
 import type { TimerValues } from "../transaction/timers.ts";
 import type { Target, TlsSettings } from "../transport/transport.ts";
 
@@ -7,7 +7,7 @@ import type { Target, TlsSettings } from "../transport/transport.ts";
 export interface WorkerSettings {
   readonly listen: readonly Target[];
   readonly timers: TimerValues;
-  readonly closed: readonly ClosedListener[];
+  readonly sources: readonly SourceRules[];
   readonly tls: TlsSettings | undefined;
   readonly dns: NameSettings | undefined;
   readonly packed: boolean;
@@ -18,6 +18,8 @@ export interface WorkerSettings {
 export type ToEngine =
   | { readonly kind: "frames"; readonly payloads: readonly string[] }
   | { readonly kind: "start" }
+  /** The addresses of a realm's agents are these. */
+  | { readonly kind: "agents"; readonly realm: string; readonly addresses: readonly string[] }
   /** The application has closed its server. */
   | { readonly kind: "gone" }
   | { readonly kind: "stop" };

@@ -99,6 +99,11 @@ export class TransactionLayer {
     }
   }
 
+  /** Whether a request repeats one that has a transaction. */
+  knows(request: SipMessage): boolean {
+    return this.#servers.has(request.method === "INVITE" ? inviteKey(request) : requestKey(request));
+  }
+
   /** Takes a message from the network. */
   receive(message: SipMessage, flow: Flow): void {
     if (!message.isRequest) this.#receiveResponse(message, flow);
