@@ -1,5 +1,5 @@
 import { startWeir } from "../main.ts";
-import { createLog } from "../operations/log.ts";
+import { createLog, flushed } from "../operations/log.ts";
 import { explain, readConfiguration } from "./configuration.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { onShutdown } from "./shutdown-signals.ts";
@@ -28,5 +28,7 @@ export async function start(file: string): Promise<number> {
   } catch (error) {
     console.error(explain(error));
     return exitCodes.system;
+  } finally {
+    await flushed(log);
   }
 }

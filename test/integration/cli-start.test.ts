@@ -1,6 +1,6 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, open, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -42,9 +42,9 @@ afterEach(async () => {
   await eventually("the program has ended", async () => !(await isUp()));
 });
 
-function run(command: string, args: readonly string[]): ChildProcess {
+function run(command: string, args: readonly string[], stdio: StdioOptions = ["ignore", "pipe", "pipe"]): ChildProcess {
   output = "";
-  running = spawn(command, args, { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
+  running = spawn(command, args, { cwd: folder, stdio });
   running.stdout?.on("data", (text: Buffer) => {
     output += text;
   });
@@ -78,6 +78,27 @@ describe("weir start", () => {
     child.kill(signal);
     expect(await exitCode(child)).toBe(0);
     expect(output).toContain('"msg":"stopped"');
+  });
+
+  it("works on and ends in order when nobody reads its log any more", async () => {
+    const child = weir("start", "--config", "weir.yaml");
+    await ready();
+    child.stdout?.destroy();
+    child.kill("SIGTERM");
+    const [code] = await once(child, "exit");
+    expect(code).toBe(0);
+  });
+
+  it("works on and ends in order when the disk of its log is full", async () => {
+    const full = await open("/dev/full", "w");
+    try {
+      const child = run(process.execPath, [program, "start", "--config", "weir.yaml"], ["ignore", full.fd, "pipe"]);
+      await ready();
+      child.kill("SIGTERM");
+      expect(await exitCode(child)).toBe(0);
+    } finally {
+      await full.close();
+    }
   });
 
   it("says every error of a bad configuration, starts nothing and ends with status 78", async () => {
