@@ -77,10 +77,18 @@ export class AgentManager {
     this.#reindex();
   }
 
-  /** Where the name of an agent leads now, or why it leads nowhere. */
-  locate(hostname: string, found: Location | { readonly failure: string }): void {
-    this.#byName.get(hostname)?.locate(found);
-    this.#reindex();
+  /**
+   * Where the name of an agent leads now, or why it leads nowhere. True when its addresses are others than before, and not
+   * merely in another order, as many DNS servers give them each time.
+   */
+  locate(hostname: string, found: Location | { readonly failure: string }): boolean {
+    const agent = this.#byName.get(hostname);
+    if (!agent) return false;
+    const before = placesText(agent);
+    agent.locate(found);
+    const moved = placesText(agent) !== before;
+    if (moved) this.#reindex();
+    return moved;
   }
 
   /** The addresses that requests of a realm's agents come from. */
@@ -122,6 +130,12 @@ function placesOf({ params, addresses }: SessionAgent): NumericPlace[] {
   if (!addresses) return [{ address: params["ip-address"], port: params.port }];
   return addresses.flatMap(({ endpoint }) => endpoint ?? []);
 }
+
+const placesText = (agent: SessionAgent): string =>
+  placesOf(agent)
+    .map(({ address, port }) => `${address} ${port}`)
+    .sort()
+    .join();
 
 const realmOf = (params: AgentParams): string => params["realm-id"] || "default";
 

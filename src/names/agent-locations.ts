@@ -6,7 +6,7 @@ import type { Locator } from "./locator.ts";
 /** The agents, as far as their places are concerned. */
 export interface LocatedAgents {
   [Symbol.iterator](): Iterator<{ readonly hostname: string; readonly params: AgentParams }>;
-  locate(hostname: string, found: Location | { readonly failure: string }): void;
+  locate(hostname: string, found: Location | { readonly failure: string }): boolean;
 }
 
 interface Watched {
@@ -21,7 +21,7 @@ export class AgentLocations {
   readonly #changed: (realm: string) => void;
   readonly #watched = new Map<string, Watched>();
 
-  /** `changed` is told the realm of an agent whose place has changed. */
+  /** `changed` is told the realm of an agent that has other addresses than before. */
   constructor(agents: LocatedAgents, locator: Locator, changed: (realm: string) => void) {
     this.#agents = agents;
     this.#locator = locator;
@@ -50,8 +50,8 @@ export class AgentLocations {
     if (known?.key === key) return;
     known?.leave();
     const leave = this.#locator.watch(question, (found) => {
-      this.#agents.locate(hostname, "failure" in found ? found : found.location);
-      this.#changed(realm);
+      const moved = this.#agents.locate(hostname, "failure" in found ? found : found.location);
+      if (moved) this.#changed(realm);
     });
     this.#watched.set(hostname, { key, leave });
   }

@@ -100,6 +100,15 @@ describe("an agent known by name", () => {
     expect(scene.agent.letter).toBe("I");
   });
 
+  it("has not moved when DNS merely gives its addresses in another order, which is the one that calls try", () => {
+    const scene = bench();
+    const swapped = [{ host: "h", priority: 1, weight: 1, endpoints: [two, one] }];
+    expect(scene.manager.locate("trunk.example", swapped)).toBe(false);
+    expect(addresses(scene)).toEqual(["192.0.2.2", "192.0.2.1"]);
+    expect(scene.manager.locate("trunk.example", located(one))).toBe(true);
+    expect(scene.manager.locate("nobody.example", located(one))).toBe(false);
+  });
+
   it("leaves no timer behind when it is stopped", () => {
     const scene = bench({ "ping-method": "OPTIONS", "ping-interval": 10 });
     scene.manager.startPings(new FakePinger(scene.clock));
