@@ -26,3 +26,13 @@ export class WeirError extends Error {
     super(errorCodes[code], options);
   }
 }
+
+/** Waits for what binds an address; where it fails with WEIR_LISTEN_FAILED, the setting that named the address is in its detail. */
+export async function listeningAs<T>(setting: string, starting: Promise<T>): Promise<T> {
+  try {
+    return await starting;
+  } catch (error) {
+    if (!(error instanceof WeirError) || error.code !== "WEIR_LISTEN_FAILED") throw error;
+    throw new WeirError(error.code, { ...error.detail, setting }, { cause: error.cause });
+  }
+}

@@ -4,7 +4,9 @@ import { CallManager } from "./calls/call-manager.ts";
 import { HeaderRules } from "./calls/header-rules.ts";
 import { LocalReplies } from "./calls/local-responses.ts";
 import { type Clock, type Ms, systemClock } from "./clock.ts";
+import { formatListenAddress } from "./config/addresses.ts";
 import type { WeirConfig } from "./config/config.ts";
+import { listeningAs } from "./errors.ts";
 import { AgentLocations } from "./names/agent-locations.ts";
 import type { Locator } from "./names/locator.ts";
 import { dnsLocator } from "./names/system-names.ts";
@@ -116,15 +118,16 @@ export class Weir {
   async start(): Promise<void> {
     try {
       await this.#locateAgents();
-      this.adminUrl = await this.#admin.start(this.#config.admin.listen);
-      await this.#signalling.start(this.calls);
+      this.adminUrl = await listeningAs("admin.listen", this.#admin.start(this.#config.admin.listen));
+      await listeningAs(this.#listenSetting, this.#signalling.start(this.calls));
     } catch (error) {
       await this.stop();
       throw error;
     }
     this.agents.startPings(new SipPinger(this.#signalling));
     const { engine, listen } = this.#config.signalling;
-    this.#log.info({ engine, listen, admin: this.adminUrl, agents: this.agents.size }, "started");
+    const heard = engine === "embedded" ? { listen: listen.map(formatListenAddress) } : {};
+    this.#log.info({ engine, ...heard, admin: this.adminUrl, agents: this.agents.size }, "started");
   }
 
   /**
@@ -178,6 +181,13 @@ export class Weir {
       this.#moved.delete(realm);
       this.#signalling.knowAgents(realm, this.agents.sourcesOf(realm));
     });
+  }
+
+  /** What the configuration says about where SIP is listened for. */
+  get #listenSetting(): string {
+    const [realm] = this.#config.realms;
+    const own = this.#config.realms.length > 1 || realm?.identifier !== "default";
+    return own ? "listen of the realms" : "signalling.listen";
   }
 
   #missing(): string[] {

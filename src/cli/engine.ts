@@ -6,6 +6,7 @@ import { Engine } from "../engine/engine.ts";
 import { TcpLinkServer } from "../engine/link/tcp-link.ts";
 import { defaultTimers } from "../engine/transaction/timers.ts";
 import { withoutTls } from "../engine/transport/tls-settings.ts";
+import { listeningAs } from "../errors.ts";
 import { createLog } from "../operations/log.ts";
 import { explain } from "./configuration.ts";
 import { exitCodes } from "./exit-codes.ts";
@@ -30,8 +31,8 @@ export async function engine({ listen, admin, secret, ...files }: EngineCommandO
     onShutdown({ first: () => resolve(), again: () => process.exit(1) });
   });
   try {
-    await running.start();
-    await links.start();
+    await listeningAs("--listen", running.start());
+    await listeningAs("--admin", links.start());
   } catch (error) {
     console.error(explain(error));
     await running.stop();

@@ -1,3 +1,4 @@
+import { localResponses } from "../calls/local-responses.ts";
 import type { CandidateView, Explanation } from "../routing/explanation.ts";
 import { type AdminOptions, getAdmin } from "./admin-client.ts";
 import { table } from "./table.ts";
@@ -59,10 +60,16 @@ export function explanationText(explanation: Explanation): string {
         candidate.calling ?? request.from,
       ]),
     ),
-    `then ${exhausted}`,
+    `${candidates.length > 0 ? "if all fail" : "result"}: ${refusalText(exhausted)}`,
   ]
     .filter((part) => part !== "")
     .join("\n\n");
+}
+
+/** What the caller is told then, as it is before `local-response-map`, and its name. */
+function refusalText(cause: Explanation["exhausted"]): string {
+  const { status, reason } = localResponses[cause];
+  return `${status} ${reason} (${cause})`;
 }
 
 const nameOf = ({ agent, address }: CandidateView): string => agent ?? address ?? "";

@@ -2,7 +2,7 @@ import { type Clock, type Ms, systemClock } from "../clock.ts";
 import { startedByNpm } from "../config/environment.ts";
 
 export interface ShutdownHandlers {
-  /** The first SIGTERM or SIGINT, or the death of the npm that started us. */
+  /** The first SIGTERM, SIGINT or SIGHUP, or the death of the npm that started us. */
   first(reason: string): void;
   /** A later signal: whoever sends it does not want to wait. */
   again(reason: string): void;
@@ -16,6 +16,9 @@ const sameWishMs: Ms = 500;
 /** How often it is looked whether npm is still there. */
 const watchMs: Ms = 250;
 
+/** A terminal that is closed (SIGHUP) is no reason to cut calls short either. */
+const signals = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+
 /** Hears when the program is to end. Returns "stop listening". */
 export function onShutdown(handlers: ShutdownHandlers, clock: Clock = systemClock): () => void {
   let firstAt: Ms | undefined;
@@ -27,8 +30,7 @@ export function onShutdown(handlers: ShutdownHandlers, clock: Clock = systemCloc
     } else if (now - firstAt > sameWishMs) handlers.again(reason);
   };
   const onSignal = (signal: NodeJS.Signals): void => wish(signal);
-  process.on("SIGTERM", onSignal);
-  process.on("SIGINT", onSignal);
+  for (const signal of signals) process.on(signal, onSignal);
 
   const parent = process.ppid;
   const watch = startedByNpm() ? setInterval(() => process.ppid !== parent && orphaned(), watchMs) : undefined;
@@ -39,8 +41,7 @@ export function onShutdown(handlers: ShutdownHandlers, clock: Clock = systemCloc
     if (firstAt === undefined) wish("npm has ended");
   };
   return () => {
-    process.off("SIGTERM", onSignal);
-    process.off("SIGINT", onSignal);
+    for (const signal of signals) process.off(signal, onSignal);
     clearInterval(watch);
   };
 }

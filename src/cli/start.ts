@@ -4,7 +4,7 @@ import { explain, readConfiguration } from "./configuration.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { onShutdown } from "./shutdown-signals.ts";
 
-/** `weir start`: runs until SIGTERM or SIGINT, and then until the calls that are up have ended. The exit status. */
+/** `weir start`: runs until SIGTERM, SIGINT or SIGHUP, and then until the calls that are up have ended. The exit status. */
 export async function start(file: string): Promise<number> {
   const config = await readConfiguration(file);
   if (!config) return exitCodes.configuration;

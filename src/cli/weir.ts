@@ -22,7 +22,7 @@ const adminOption = ["-a, --admin <url>", "the admin API, where no configuration
 
 program
   .command("start")
-  .description("run Weir until SIGTERM or SIGINT, and then until the calls that are up have ended")
+  .description("run Weir until SIGTERM, SIGINT or SIGHUP, and then until the calls that are up have ended")
   .option(...configOption)
   .action(async ({ config }: { config: string }) => {
     const { start } = await import("./start.ts");

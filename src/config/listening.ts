@@ -1,8 +1,9 @@
 import { isIPv6 } from "node:net";
+import ipaddr from "ipaddr.js";
 import type { AgentParams } from "../agents/params.ts";
 import { formatHostPort, formatListenAddress, formatPort } from "./addresses.ts";
 import type { ListenAddress } from "./config.ts";
-import type { Problems } from "./problems.ts";
+import type { Place, Problems } from "./problems.ts";
 import type { Placed } from "./session-agents.ts";
 
 /** What is legal but will not work as meant between the agents and the addresses that the embedded engine listens on. */
@@ -13,6 +14,9 @@ export function warnAboutListening(
 ): void {
   const own = new Set(listen.map(formatHostPort));
   const served = new Set(listen.map((address) => kind(address.protocol, address.address)));
+  const reachOut = new Set(
+    listen.filter((own) => !isLoopback(own.address)).map((own) => kind(own.protocol, own.address)),
+  );
   const first = new Map<string, string>();
   for (const agent of agents) {
     const { hostname, "ip-address": address, port, "transport-method": transport } = agent.value;
@@ -28,6 +32,9 @@ export function warnAboutListening(
     if (!served.has(kind(transport, address))) {
       const place = agent.placeOf("transport-method");
       problems.warning(place, `the agent cannot be reached, as Weir listens on no ${kind(transport, address)} address`);
+    } else if (!isLoopback(address) && !reachOut.has(kind(transport, address))) {
+      const text = `${address} cannot be reached from the loopback addresses that Weir listens on for ${kind(transport, address)}`;
+      problems.warning(agent.placeOf("ip-address"), `${text}; add an address of this machine to listen on`);
     }
     const before = first.get(`${agent.value["realm-id"]} ${target}`);
     if (before !== undefined) {
@@ -37,16 +44,20 @@ export function warnAboutListening(
   }
 }
 
+/** Of this machine alone. What is no address was refused before. */
+const isLoopback = (address: string): boolean =>
+  ipaddr.isValid(address) && ipaddr.process(address).range() === "loopback";
+
 const kind = (transport: string, address: string): string =>
   `${transport.toUpperCase()} ${isIPv6(address) ? "IPv6" : "IPv4"}`;
 
 /** Addresses that stand twice in one list; port 0 is a different port each time. */
-export function refuseSharedListeners(listen: readonly ListenAddress[], line: number, problems: Problems): void {
+export function refuseRepeatedListeners(listen: readonly ListenAddress[], place: Place, problems: Problems): void {
   const seen = new Set<string>();
   for (const address of listen.filter(({ port }) => port > 0)) {
     const port = formatPort(address);
     if (seen.has(port)) {
-      problems.error({ line, path: "signalling.listen" }, `found ${formatListenAddress(address)} a second time`);
+      problems.error(place, `found ${formatListenAddress(address)} a second time`);
     }
     seen.add(port);
   }

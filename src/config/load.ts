@@ -4,7 +4,7 @@ import { formatListenAddress } from "./addresses.ts";
 import type { ListenAddress, RealmConfig, WeirConfig } from "./config.ts";
 import { readGroups } from "./groups.ts";
 import { readHeaderRules } from "./header-rules.ts";
-import { refuseSharedListeners, warnAboutListening } from "./listening.ts";
+import { refuseRepeatedListeners, warnAboutListening } from "./listening.ts";
 import { readLocalResponses } from "./local-responses.ts";
 import { readPolicies } from "./policies.ts";
 import { type Problem, Problems } from "./problems.ts";
@@ -162,8 +162,9 @@ function checkSystem(system: SystemConfig, root: MapNode, problems: Problems): v
 function listenOf(realms: readonly RealmConfig[], system: SystemConfig, root: MapNode, problems: Problems) {
   const listen: readonly ListenAddress[] = realms.flatMap((realm) => realm.listen);
   const line = lineOf(root, "signalling");
-  refuseSharedListeners(listen, line, problems);
-  if (listen.length === 0 && !root.entries.has("realms") && system.signalling.engine === "embedded") {
+  const ofRealms = root.entries.has("realms");
+  if (!ofRealms) refuseRepeatedListeners(listen, { line, path: "signalling.listen" }, problems);
+  if (listen.length === 0 && !ofRealms && system.signalling.engine === "embedded") {
     problems.error({ line, path: "signalling.listen" }, "found nothing, expected at least one address");
   }
   const signalling = root.entries.get("signalling")?.value;

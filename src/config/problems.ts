@@ -46,6 +46,10 @@ export class Problems {
     this.#found.push({ severity: "error", source: variable, line: 0, path: "", text });
   }
 
+  environmentWarning(variable: string, text: string): void {
+    this.#found.push({ severity: "warning", source: variable, line: 0, path: "", text });
+  }
+
   /** In the order of the file. */
   get errors(): readonly Problem[] {
     return this.#sorted("error");

@@ -1,5 +1,6 @@
 import { formatListenAddress, formatPort } from "./addresses.ts";
 import type { ListenAddress, RealmConfig, SourceConfig } from "./config.ts";
+import { refuseRepeatedListeners } from "./listening.ts";
 import type { Problems } from "./problems.ts";
 import { asMap, eachItem, readName, readTable, refuseUnknownKeys } from "./read-map.ts";
 import type { SystemParams } from "./read-param.ts";
@@ -53,6 +54,7 @@ export function readRealms(
     if (realms.some((realm) => realm.identifier === identifier)) {
       problems.error({ line: map.line, path: `${path}.identifier` }, `found "${identifier}" a second time`);
     }
+    refuseRepeatedListeners(addresses, { line: map.line, path: `${path}.listen` }, problems);
     for (const address of shared(addresses, realms)) {
       problems.error(
         { line: map.line, path: `${path}.listen` },

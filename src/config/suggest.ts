@@ -30,7 +30,7 @@ export function didYouMean(typed: string, known: Iterable<string>): string {
   let least = Math.max(1, Math.floor(word.length / 3)) + 1;
   for (const candidate of known) {
     if (Math.abs(candidate.length - word.length) >= least) continue;
-    const edits = distance(word, candidate.toLowerCase());
+    const edits = distance(word, candidate.toLowerCase().replaceAll("_", "-"));
     if (edits < least) {
       least = edits;
       nearest = candidate;

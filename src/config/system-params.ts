@@ -120,7 +120,11 @@ export const systemParams = {
     max: seconds(15, 3_600, "Longest; each refusal draws its own between the two, so that callers spread.", 1),
   },
   drain: {
-    timeout: seconds(30, 86_400, "After SIGTERM or SIGINT: the wait for calls to end before they are ended with BYE."),
+    timeout: seconds(
+      30,
+      86_400,
+      "After SIGTERM, SIGINT or SIGHUP: the wait for calls to end before they are ended with BYE.",
+    ),
   },
   admin: {
     listen: { format: "address", default: "127.0.0.1:8080", doc: "Where the admin API and the metrics are served." },

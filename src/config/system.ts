@@ -3,6 +3,7 @@ import type { SignallingConfig, WeirConfig } from "./config.ts";
 import type { Problems } from "./problems.ts";
 import { asMap, readTable, refuseUnknownKeys } from "./read-map.ts";
 import { readParam, type SystemParam } from "./read-param.ts";
+import { didYouMean } from "./suggest.ts";
 import { environmentName, type SectionName, sectionNames, systemParams } from "./system-params.ts";
 import type { TlsSection } from "./tls.ts";
 import { childPath, type MapNode, type ScalarNode } from "./yaml-source.ts";
@@ -71,6 +72,7 @@ const schema = schemaOf();
 export function readSystem(root: MapNode, environment: NodeJS.ProcessEnv, problems: Problems): SystemConfig {
   const fromFile: Record<string, unknown> = {};
   readSection(root, "", fromFile, problems);
+  warnOfUnknownVariables(environment, problems);
   const set = Object.fromEntries(Object.entries(environment).filter(([, text]) => text !== undefined && text !== ""));
   const merged = convict(schema, { env: set, args: [] }).load(fromFile);
   for (const { section, name } of leaves) {
@@ -80,6 +82,18 @@ export function readSystem(root: MapNode, environment: NodeJS.ProcessEnv, proble
     }
   }
   return merged.getProperties() as SystemConfig;
+}
+
+const variables = new Set(leaves.map(({ section, name }) => environmentName(section, name)));
+
+/** Those of our tests, and those that Kubernetes sets for a service named weir. */
+const variablesOfOthers = /^WEIR_(TEST_|SERVICE_|PORT(_|$))/;
+
+function warnOfUnknownVariables(environment: NodeJS.ProcessEnv, problems: Problems): void {
+  for (const variable of Object.keys(environment)) {
+    if (!variable.startsWith("WEIR_") || variables.has(variable) || variablesOfOthers.test(variable)) continue;
+    problems.environmentWarning(variable, `unknown variable, not used${didYouMean(variable, variables)}`);
+  }
 }
 
 /** One level of the file: the sections below `path`, and theirs. */

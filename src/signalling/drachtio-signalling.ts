@@ -1,7 +1,7 @@
 import Srf from "drachtio-srf";
 import type { SourceScreen } from "../engine/core/source-screen.ts";
 import { parseNameAddr } from "../engine/message/name-addr.ts";
-import { WeirError } from "../errors.ts";
+import type { ErrorCode } from "../errors.ts";
 import { DrachtioExchange, type ExchangeHost } from "./drachtio-exchange.ts";
 import { DrachtioRequest, plainReply, textOf } from "./incoming.ts";
 import { judge, refusalReply } from "./outside-screen.ts";
@@ -39,6 +39,8 @@ export interface SignallingLog {
   error(detail: object, message: string): void;
   warn(detail: object, message: string): void;
 }
+
+const unreachable = "WEIR_ENGINE_UNREACHABLE" satisfies ErrorCode;
 
 /** drachtio-server sends an application only the methods it asked for; what is within a dialog comes without asking. */
 const routedMethods = "invite register options info message notify subscribe publish refer prack update".split(" ");
@@ -94,8 +96,7 @@ export class DrachtioSignalling implements Signalling {
     srf.on("close", () => this.#lost("closed"));
     srf.on("error", (error: Error) => this.#lost(error.message));
     srf.on("connect", (error: unknown) => {
-      if (error)
-        this.#log.error({ err: new WeirError("WEIR_ENGINE_UNREACHABLE", { reason: textOf(error) }) }, "engine refused");
+      if (error) this.#log.error({ code: unreachable, reason: textOf(error) }, "signalling engine refused us");
       else this.#found();
     });
     await this.#link.attach(srf);
@@ -131,12 +132,12 @@ export class DrachtioSignalling implements Signalling {
     // We have ended it ourselves.
     if (this.#user === undefined) return;
     if (!this.#connected) {
-      this.#log.warn({ reason }, "signalling engine out of reach");
+      this.#log.warn({ code: unreachable, reason }, "signalling engine out of reach");
       return;
     }
     this.#connected = false;
     this.#ownInvites.clear();
-    this.#log.error({ reason }, "signalling engine lost");
+    this.#log.error({ code: unreachable, reason }, "signalling engine lost");
     this.#guard(() => this.#user?.disconnected());
     for (const listener of this.#whenLost) this.#guard(listener);
   }

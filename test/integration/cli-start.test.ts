@@ -72,7 +72,7 @@ const isUp = (): Promise<boolean> =>
 const ready = () => eventually("/readyz answers 200", isUp, { found: () => output });
 
 describe("weir start", () => {
-  it.each(["SIGTERM", "SIGINT"] as const)("ends with status 0 at %s", async (signal) => {
+  it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("ends with status 0 at %s", async (signal) => {
     const child = weir("start", "--config", "weir.yaml");
     await ready();
     child.kill(signal);
@@ -107,6 +107,7 @@ describe("weir start", () => {
     expect(await exitCode(child)).toBe(78);
     expect(output).toContain('bad.yaml:2: session-agents[0].prot: unknown key; did you mean "port"?\n');
     expect(output).toContain('bad.yaml:2: session-agents[0].port: found "x", expected a whole number 0 to 65535\n');
+    expect(output).toContain("bad.yaml: WEIR_CONFIG_INVALID: 2 errors\n");
   });
 
   it("says which address is taken and ends with status 71", async () => {
@@ -117,6 +118,7 @@ describe("weir start", () => {
     try {
       const child = weir("start", "--config", "weir.yaml");
       expect(await exitCode(child)).toBe(71);
+      expect(output).toContain(`WEIR_LISTEN_FAILED: admin.listen: a listening address cannot be bound: `);
       expect(output).toContain("EADDRINUSE");
       expect(output).toContain(admin);
     } finally {
@@ -130,6 +132,11 @@ describe("weir check", () => {
     expect(await exitCode(weir("check", "weir.yaml"))).toBe(0);
     expect(await exitCode(weir("check", "--config", "weir.yaml"))).toBe(0);
     expect(await exitCode(weir("check", "missing.yaml"))).toBe(78);
+    expect(output).toBe(
+      "missing.yaml: WEIR_CONFIG_UNREADABLE: the configuration file cannot be read: there is no such file\n",
+    );
+    expect(await exitCode(weir("check", "."))).toBe(78);
+    expect(output).toBe(".: WEIR_CONFIG_UNREADABLE: the configuration file cannot be read: it is a directory\n");
   });
 });
 

@@ -146,7 +146,7 @@ describe("weir explain", () => {
     expect(text).toMatch(/^local-policies\[1\] +methods$/m);
     expect(text).toMatch(/^carrier-a +C: max-outbound-sessions 2\/2$/m);
     expect(text).toMatch(/^1 +carrier-b +carriers +4420 +33$/m);
-    expect(text).toMatch(/^then next-hop-sa-exc-constraints$/m);
+    expect(text).toMatch(/^if all fail: 503 Service Unavailable \(next-hop-sa-exc-constraints\)$/m);
   });
 
   it("moves no count", async () => {

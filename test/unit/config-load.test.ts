@@ -310,6 +310,19 @@ local-policies: [{ policy-attributes: [{ next-hop: a }] }]\n`;
     ]);
     expect(read(base.replace("5072", "5071")).warnings).toHaveLength(1);
   });
+
+  it("are warned of where only loopback addresses are listened on and theirs is none", () => {
+    const far = base.replace("127.0.0.1, port: 5071", "192.0.2.10, port: 5071");
+    expect(read(far).warnings).toEqual([
+      "weir.yaml:2: warning: session-agents[0].ip-address: 192.0.2.10 cannot be reached from the loopback addresses " +
+        "that Weir listens on for UDP IPv4; add an address of this machine to listen on",
+    ]);
+    const listening = (listen: string) => read(far, { WEIR_SIGNALLING_LISTEN: listen }).warnings;
+    expect(listening("udp://127.0.0.1:5060,udp://192.0.2.1:5060")).toEqual([]);
+    expect(listening("udp://0.0.0.0:5060")).toEqual([]);
+    // The other protocol is no way to it.
+    expect(listening("udp://127.0.0.1:5060,tcp://192.0.2.1:5060")).toHaveLength(1);
+  });
 });
 
 describe("a group", () => {
@@ -475,11 +488,13 @@ local-policies: [{ policy-attributes: [{ next-hop: a }] }]`;
 
   it("have a name, addresses, and neither in common", () => {
     const several = (list: string) =>
-      read(`realms: [${list}]\n${agents("")}`).errors.filter((line) => line.includes("realms["));
+      read(`realms: [${list}]\n${agents("")}`).errors.filter((line) => !line.includes("realm-id"));
     const listen = 'listen: ["udp://127.0.0.2:5060"]';
     expect(several(`{ identifier: x, ${listen} }, { identifier: y, ${listen} }`)).toHaveLength(1);
     expect(several(`{ identifier: x, ${listen} }, { identifier: x, listen: ["udp://127.0.0.2:0"] }`)).toHaveLength(1);
     expect(several("{ identifier: x }")).toHaveLength(1);
+    const twice = '{ identifier: x, listen: ["udp://127.0.0.2:5060", "udp://127.0.0.2:5060"] }';
+    expect(several(twice)).toEqual(["weir.yaml:1: realms[0].listen: found udp://127.0.0.2:5060 a second time"]);
     expect(several("{ identifier: x, listen: [] }")).toHaveLength(1);
     expect(several(`{ ${listen} }`)).toHaveLength(1);
     expect(several(`{ identifier: x, ${listen}, allow: some }`)).toHaveLength(1);
@@ -533,6 +548,14 @@ describe("the environment", () => {
     expect(read(base, { WEIR_DRAIN_TIMEOUT: "30s", WEIR_LOGGING_LEVEL: "loud" }).errors).toEqual([
       'WEIR_DRAIN_TIMEOUT: found "30s", expected a whole number 0 to 86400',
       'WEIR_LOGGING_LEVEL: found "loud", expected trace, debug, info, warn, error, fatal or silent',
+    ]);
+  });
+
+  it("is warned of where it means nothing, save what others set", () => {
+    const environment = { WEIR_LOGING_LEVEL: "debug", WEIR_X: "1", WEIR_PORT_5060_UDP: "udp://10.0.0.1:5060" };
+    expect(read(base, environment).warnings).toEqual([
+      'WEIR_LOGING_LEVEL: warning: unknown variable, not used; did you mean "WEIR_LOGGING_LEVEL"?',
+      "WEIR_X: warning: unknown variable, not used",
     ]);
   });
 });

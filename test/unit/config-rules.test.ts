@@ -9,7 +9,7 @@ local-policies: [{ policy-attributes: [{ next-hop: a }] }]
 const plain = base.replace(", out-translationid: t, in-header-rules: h", "");
 
 function load(text: string) {
-  const loaded = loadConfig(text, "weir.yaml", {});
+  const loaded = loadConfig(text, "weir.yaml", { WEIR_SIGNALLING_LISTEN: "udp://192.0.2.9:5060" });
   return {
     config: "config" in loaded ? loaded.config : undefined,
     errors: "errors" in loaded ? loaded.errors.map(formatProblem) : [],

@@ -142,11 +142,15 @@ describe("a draining Weir", () => {
 describe("a Weir that cannot start", () => {
   it("serves nothing when the engine cannot listen", async () => {
     const signalling = new FakeSignalling();
-    const cause = new WeirError("WEIR_LISTEN_FAILED", { address: "127.0.0.2" });
+    const cause = new WeirError("WEIR_LISTEN_FAILED", { address: "127.0.0.2" }, { cause: new Error("in use") });
     clock = new ManualClock();
     signalling.start = () => Promise.reject(cause);
     const failing = new Weir(configOf(yaml), { log, clock, signalling });
-    await expect(failing.start()).rejects.toBe(cause);
+    await expect(failing.start()).rejects.toMatchObject({
+      code: "WEIR_LISTEN_FAILED",
+      detail: { address: "127.0.0.2", setting: "signalling.listen" },
+      cause: cause.cause,
+    });
     await expect(fetch(`${failing.adminUrl}/healthz`)).rejects.toThrow();
   });
 });
