@@ -21,6 +21,7 @@ import type { Log } from "./operations/log.ts";
 import { Metrics } from "./operations/metrics.ts";
 import { registrationMetrics } from "./operations/registration-metrics.ts";
 import { Registrations } from "./registrations/registrations.ts";
+import { Surrogates } from "./registrations/surrogates.ts";
 import { Router } from "./routing/router.ts";
 import { createSignalling } from "./signalling/create-signalling.ts";
 import type { Signalling } from "./signalling/port.ts";
@@ -51,6 +52,7 @@ export class Weir {
   readonly agents: AgentManager;
   readonly calls: CallManager;
   readonly registrations: Registrations;
+  readonly #surrogates: Surrogates;
   readonly #config: WeirConfig;
   readonly #log: Log;
   readonly #clock: Clock;
@@ -67,7 +69,8 @@ export class Weir {
     this.#config = config;
     this.#log = log;
     this.#clock = clock;
-    this.#signalling = signalling ?? createSignalling(config.signalling, { clock, log });
+    this.#signalling =
+      signalling ?? createSignalling(config.signalling, { clock, log, credentials: config.credentials });
     const events = new AgentEvents();
     const watch = new AgentWatch(events, log);
     this.agents = new AgentManager(config["session-agents"], { clock, random, events });
@@ -87,6 +90,7 @@ export class Weir {
     const common = { signalling: this.#signalling, router, clock, random };
     this.registrations = new Registrations(config.registrations, { ...common, replies, headerRules });
     const registrar = this.registrations;
+    this.#surrogates = new Surrogates(this.agents, { ...common, random, log });
     this.calls = new CallManager(config, { ...common, agents: this.agents, log, registrar });
     const metrics = new Metrics(
       [
@@ -102,6 +106,7 @@ export class Weir {
       groups: () => groupViews(router.groups),
       calls: () => this.calls.list(),
       registrations: (limit: number, aor?: string) => this.registrations.list(limit, aor),
+      surrogates: () => this.#surrogates.list(clock.date() - clock.now()),
       explain: (query: ExplainQuery) => {
         const now = clock.date();
         const realms = config.realms.map(({ identifier }) => identifier);
@@ -124,6 +129,7 @@ export class Weir {
       await this.stop();
       throw error;
     }
+    this.#surrogates.start();
     this.agents.startPings(new SipPinger(this.#signalling));
     const { engine, listen } = this.#config.signalling;
     const heard = engine === "embedded" ? { listen: listen.map(formatListenAddress) } : {};
@@ -155,7 +161,8 @@ export class Weir {
 
   async #stop(): Promise<void> {
     this.calls.endAll();
-    if (this.calls.counters.received > 0) await this.#after(lingerMs);
+    const leaving = this.#surrogates.stop();
+    if (leaving || this.calls.counters.received > 0) await this.#after(lingerMs);
     await Promise.all([this.#signalling.stop(), this.#admin.stop()]);
     this.agents.stop();
     this.registrations.stop();

@@ -108,6 +108,10 @@ export const agentParams = {
   "out-translationid": text("`translation-rules` for the numbers of calls to the agent; empty = those of its realm."),
   "in-header-rules": text("`header-rules` for messages from the agent. Empty = none."),
   "out-header-rules": text("`header-rules` for messages to the agent. Empty = none."),
+  "auth-user": text("User name that answers the agent's digest challenges. Empty = they are not answered."),
+  "auth-realm": text("The realm that the credentials are for; empty = whatever realm the agent challenges for."),
+  "auth-password-env": text("Environment variable that holds the password."),
+  "auth-password-file": text("File that holds the password in its first line; relative to the configuration file."),
   "max-retry-after": seconds(60, "Cap on a Retry-After that the agent answers with 503. 0 = ignore it."),
 } as const satisfies Params;
 
@@ -127,9 +131,31 @@ export const rateConstraintParams = {
 
 export type RateConstraint = ValuesOf<typeof rateConstraintParams>;
 
+/** Our registration with the agent, as a phone's with its registrar (RFC 3261 section 10). */
+export const surrogateParams = {
+  aor: text(
+    "The address of record: `user`, `user@domain`, or a SIP URI. Without a domain, that of the agent's address.",
+  ),
+  "contact-user": text("User part of our Contact, to which the agent sends calls; empty = that of the aor."),
+  expires: { format: "number", unit: "s", default: 3_600, min: 30, max: 86_400, doc: "Life that is asked for." },
+  "retry-interval": {
+    format: "number",
+    unit: "s",
+    default: 10,
+    min: 0.1,
+    max: 3_600,
+    fraction: true,
+    doc: "Pause after a failure; it doubles with each one up to 32 times that.",
+  },
+} as const satisfies Params;
+
+export type SurrogateParams = ValuesOf<typeof surrogateParams>;
+
 /** A session agent as configured: checked, with every default filled in. */
 export type AgentParams = ValuesOf<typeof agentParams> & {
   /** Unique name; also what is resolved when there is no ip-address. */
   readonly hostname: string;
   readonly "rate-constraints": readonly RateConstraint[];
+  /** Without a registration the agent is out of service; undefined = it needs none. */
+  readonly "surrogate-registration"?: SurrogateParams | undefined;
 };

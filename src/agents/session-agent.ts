@@ -14,6 +14,7 @@ import { Ledger } from "./ledger.ts";
 import { Meters } from "./meters.ts";
 import type { AgentParams } from "./params.ts";
 import type { Pinger } from "./pinger.ts";
+import { Registration } from "./registration.ts";
 import { RetryAfterHold } from "./retry-after-hold.ts";
 import { type Facts, ShownState } from "./shown-state.ts";
 import { type AgentSnapshot, snapshotOf } from "./snapshot.ts";
@@ -72,6 +73,7 @@ export class SessionAgent {
     this.#retryAfter = new RetryAfterHold(params);
     this.#facts = {
       admin: params.state,
+      registration: new Registration(needsRegistration(params), clock.now()),
       constraints: new Constraints(params, this.#meters, this.#retryAfter),
       meters: this.#meters,
       health: this.#newHealth(),
@@ -117,7 +119,8 @@ export class SessionAgent {
 
   /** When a timer changes the state next, on the monotonic clock; undefined while none does. */
   get resumeAt(): Ms | undefined {
-    const { health, constraints } = this.#facts;
+    const { registration, health, constraints } = this.#facts;
+    if (registration.missing) return undefined;
     if (health.state.health !== "in-service") return health.dueAt;
     const now = this.#clock.now();
     const at = constraints.firstFull(now) ? constraints.turnsAt(now) : Number.POSITIVE_INFINITY;
@@ -224,6 +227,18 @@ export class SessionAgent {
     return this.#lastActivity;
   }
 
+  /** Whether the agent has registered us, where it must; `status`: of the answer that said so. */
+  setRegistered(registered: boolean, status?: number): void {
+    const now = this.#clock.now();
+    if (!this.#facts.registration.set(registered, now, status)) return;
+    this.#shown.refresh(now);
+  }
+
+  /** Undefined where the agent needs no registration. */
+  get registered(): boolean | undefined {
+    return needsRegistration(this.#params) ? !this.#facts.registration.missing : undefined;
+  }
+
   setAdmin(state: AdminState): void {
     if (state === this.#facts.admin) return;
     this.#facts.admin = state;
@@ -249,6 +264,9 @@ export class SessionAgent {
       this.#pings?.relocate();
     }
     this.#facts.health.configure(params, now);
+    if (needsRegistration(params) !== needsRegistration(before)) {
+      this.#facts.registration = new Registration(needsRegistration(params), now);
+    }
     if (params.state !== before.state) this.setAdmin(params.state);
     this.#shown.refresh(now);
     if (pingKeys.some((key) => params[key] !== before[key])) this.#pings?.start();
@@ -274,6 +292,7 @@ export class SessionAgent {
       lastPing: this.#pings?.last,
       resumeAt: this.resumeAt,
       addresses: this.addresses,
+      registered: this.registered,
     });
   }
 
@@ -293,5 +312,7 @@ export class SessionAgent {
     return exceeded.length === 0 ? undefined : { admitted: false, state: letter, exceeded };
   }
 }
+
+const needsRegistration = (params: AgentParams): boolean => params["surrogate-registration"] !== undefined;
 
 const capacityOf = (params: AgentParams): number => params["max-outbound-sessions"] || params["max-sessions"];

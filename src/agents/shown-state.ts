@@ -4,11 +4,13 @@ import type { Constraints } from "./constraints.ts";
 import type { HealthFacts } from "./health-keeper.ts";
 import type { LimitName } from "./limit.ts";
 import type { Meters } from "./meters.ts";
+import type { Registration } from "./registration.ts";
 import type { AdminState, StateChange, StateLetter, StateReason } from "./state.ts";
 
-/** The three independent facts that the state follows from (SEMANTICS section 2). */
+/** The independent facts that the state follows from (SEMANTICS section 2). */
 export interface Facts {
   admin: AdminState;
+  registration: Registration;
   constraints: Constraints;
   health: HealthFacts;
   readonly meters: Meters;
@@ -58,17 +60,20 @@ export class ShownState {
   }
 
   letterAt(now: Ms): StateLetter {
-    const { admin, health, constraints } = this.#facts;
+    const { admin, registration, health, constraints } = this.#facts;
     if (admin !== "enabled") return "D";
+    // Without a registration it would refuse us, or bill somebody else, however well it is.
+    if (registration.missing) return "O";
     if (health.state.health === "out-of-service") return "O";
     if (health.state.health === "standby") return "S";
     return constraints.firstFull(now) ? "C" : "I";
   }
 
   reasonAt(now: Ms): StateReason {
-    const { admin, health, constraints } = this.#facts;
+    const { admin, registration, health, constraints } = this.#facts;
     const letter = this.letterAt(now);
     if (letter === "D") return admin;
+    if (registration.missing) return registration.cause.reason;
     if (letter === "C") return constraints.firstFull(now)?.name ?? this.#reason;
     return letter === "I" ? this.#reason : health.state.cause.reason;
   }
@@ -142,8 +147,9 @@ export class ShownState {
   }
 
   #why(from: StateLetter, to: StateLetter, now: Ms): Pick<StateChange, "reason" | "limit" | "value" | "maximum"> {
-    const { admin, health, constraints } = this.#facts;
+    const { admin, registration, health, constraints } = this.#facts;
     if (to === "D") return { reason: admin };
+    if (registration.missing || (from === "O" && registration.since > this.#since)) return registration.cause;
     if (this.#heldBy && (to === "C" || (to === "I" && from === "C"))) {
       const { limit, value, maximum } = constraints.measure(this.#heldBy, now);
       return { reason: limit, limit, value, maximum };

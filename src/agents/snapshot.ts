@@ -42,6 +42,8 @@ export interface AgentSnapshot {
   readonly address: string;
   /** Where the name leads, each address with its own health; absent where the parameters tell the address. */
   readonly addresses?: readonly AddressView[];
+  /** Absent where the agent need not register us. */
+  readonly registered?: boolean;
   readonly transport: string;
   readonly realm: string;
   readonly state: { readonly letter: StateLetter; readonly word: string };
@@ -88,6 +90,7 @@ export interface SnapshotSource {
   readonly lastPing: LastPing | undefined;
   readonly resumeAt: Ms | undefined;
   readonly addresses: readonly AgentAddress[] | undefined;
+  readonly registered: boolean | undefined;
 }
 
 export function snapshotOf(source: SnapshotSource): AgentSnapshot {
@@ -99,6 +102,7 @@ export function snapshotOf(source: SnapshotSource): AgentSnapshot {
   return {
     hostname: params.hostname,
     address: hostPort(params["ip-address"] || params.hostname, params.port),
+    ...(source.registered !== undefined && { registered: source.registered }),
     ...(source.addresses && { addresses: addressViews(source.addresses, now, dateOf) }),
     transport: params["transport-method"],
     realm: params["realm-id"] || "default",

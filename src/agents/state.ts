@@ -1,6 +1,7 @@
 import type { Ms } from "../clock.ts";
 import type { HealthCause } from "./health.ts";
 import type { LimitName } from "./limit.ts";
+import type { RegistrationCause } from "./registration.ts";
 
 /** The state shown, SEMANTICS section 2. */
 export type StateLetter = "I" | "O" | "C" | "S" | "D";
@@ -17,7 +18,7 @@ export const stateWords = {
 export type AdminState = "enabled" | "draining" | "disabled";
 
 /** Why an agent shows what it shows. A closed set: fit for a metric's label. */
-export type StateReason = LimitName | HealthCause["reason"] | AdminState;
+export type StateReason = LimitName | HealthCause["reason"] | RegistrationCause["reason"] | AdminState;
 
 /** One change of the letter that an agent shows. */
 export interface StateChange {

@@ -98,7 +98,7 @@ export class Attempt implements ExchangeUser {
     const ringing = params["ring-timeout"];
     if (ringing > 0) this.#ringing = clock.after(ringing * 1_000, () => this.#giveUpAs({ kind: "ring-timeout" }));
     this.#sentAt = clock.now();
-    const way = routeTo(this.#candidate.hop);
+    const way = { ...routeTo(this.#candidate.hop), peer: this.agent?.hostname };
     const request = { method: "INVITE", uri, ...way, dialogId: "", headers, body: invite.body };
     this.#exchange = signalling.send(request, this);
   }
@@ -140,7 +140,8 @@ export class Attempt implements ExchangeUser {
   acknowledge(response: IncomingResponse, prack?: { request: Headers; body: string; user: ExchangeUser }): void {
     const headers = { ...prack?.request, rack: `${response.headers.rseq} ${response.headers.cseq}` };
     const { dialogId } = response;
-    const request = { method: "PRACK", uri: "", dialogId, headers, body: prack?.body ?? "" };
+    const peer = this.agent?.hostname;
+    const request = { method: "PRACK", uri: "", peer, dialogId, headers, body: prack?.body ?? "" };
     this.#parts.signalling.send(request, heardFrom(this.agent, prack?.user ?? unheeded));
   }
 
@@ -183,7 +184,8 @@ export class Attempt implements ExchangeUser {
       return;
     }
     response.ack();
-    const bye = { method: "BYE", uri: "", dialogId: response.dialogId, headers: {}, body: "" };
+    const { dialogId } = response;
+    const bye = { method: "BYE", uri: "", peer: this.agent?.hostname, dialogId, headers: {}, body: "" };
     this.#parts.signalling.send(bye, heardFrom(this.agent, unheeded));
     this.release("bye");
     this.#settle();

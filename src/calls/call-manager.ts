@@ -21,8 +21,9 @@ import { Call, type CallEnd, type CallHost } from "./call.ts";
 import { CallerLeg } from "./caller-leg.ts";
 import { CallCounters } from "./counters.ts";
 import { HeaderRules } from "./header-rules.ts";
-import { answersChallenge, hopsLeft, requestFor } from "./headers.ts";
+import { answersChallenge, hopsLeft, requestFor, type SentRequest } from "./headers.ts";
 import { type LocalCause, LocalReplies, type RetryAfterRange } from "./local-responses.ts";
+import type { Candidate } from "./next-hop.ts";
 import { replyOutOfDialog } from "./out-of-dialog.ts";
 import { Realms } from "./realms.ts";
 import { type CallRecord, type CallSnapshot, snapshotOf } from "./record.ts";
@@ -203,7 +204,10 @@ export class CallManager implements SignallingUser, CallHost {
     const refusal = hopsLeft(request.headers) < 0 ? "too-many-hops" : this.#draining ? "draining" : undefined;
     if (!route) request.respond(replyOutOfDialog(request, this.#draining, this.replies));
     else if (refusal) request.respond(this.replies.for(refusal));
-    else new RoutedRequest(request, route, this, { from: agent, outgoing: (to) => requestFor(request, to) }).start();
+    else {
+      const outgoing = (to: Candidate): SentRequest => requestFor(request, to);
+      new RoutedRequest(request, route, this, { from: agent, ownCredentials: true, outgoing }).start();
+    }
   }
 
   #refusalOutOfCalls(request: IncomingRequest, realm: RealmConfig, agent?: SessionAgent): LocalCause | undefined {

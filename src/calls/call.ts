@@ -261,7 +261,7 @@ export class Call implements AttemptOwner, RelayHost {
   send(to: Side, { method, headers, body }: InDialogRequest, user: ExchangeUser): Exchange {
     const agent = this.#agentOn(to);
     if (method === "INVITE") countReInvite(agent, "outbound");
-    const request = { method, uri: "", dialogId: this.dialogOf(to), headers, body };
+    const request = { method, uri: "", peer: agent?.hostname, dialogId: this.dialogOf(to), headers, body };
     return this.#host.signalling.send(request, heardFrom(agent, user));
   }
 

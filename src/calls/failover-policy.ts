@@ -66,7 +66,8 @@ const named = (ranges: readonly CodeRange[], status: number): boolean =>
  */
 export function mayFailOver(failure: AttemptFailure, route: Route, earlyMedia: boolean): boolean {
   // A loop, or a request that cannot be sent: no agent can mend it, and none is to blame, save the one that said to go there.
-  if (failure.kind === "refused" && !route.following) return false;
+  const hopeless = failure.kind === "refused" && failure.cause !== "credentials";
+  if (hopeless && !route.following) return false;
   const params = route.failover;
   const status = failure.kind === "response" ? failure.response.status : undefined;
   const allowed = route.failed(status);

@@ -18,8 +18,8 @@ class HeardAgent implements ExchangeUser {
     this.#sentAt = agent.touch();
   }
 
-  sent(callId: string): void {
-    this.#user.sent?.(callId);
+  sent(callId: string, uri: string): void {
+    this.#user.sent?.(callId, uri);
   }
 
   provisional(response: IncomingResponse): void {

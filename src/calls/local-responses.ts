@@ -29,6 +29,8 @@ export const localResponses = {
   "no-answer": { status: 408, reason: "Request Timeout" },
   /** The last attempt could not be sent. */
   unreachable: unavailable,
+  /** The agent challenges us, and our credentials do not satisfy it. */
+  credentials: unavailable,
   "bad-request": { status: 400, reason: "Bad Request" },
   "no-dialog": { status: 481, reason: "Call/Transaction Does Not Exist" },
   "request-pending": { status: 491, reason: "Request Pending" },

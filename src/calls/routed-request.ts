@@ -1,12 +1,12 @@
-import type { Evidence } from "../agents/evidence.ts";
 import type { SessionAgent } from "../agents/session-agent.ts";
-import type { Clock, Ms, Timer } from "../clock.ts";
+import type { Clock, Timer } from "../clock.ts";
 import { routeTo } from "../signalling/next-hop.ts";
 import type {
   ExchangeUser,
   IncomingRequest,
   IncomingResponse,
   Outcome,
+  OutgoingRequest,
   Reply,
   Signalling,
 } from "../signalling/port.ts";
@@ -16,6 +16,7 @@ import type { LocalReplies } from "./local-responses.ts";
 import { type Candidate, candidateAfter, candidateOf } from "./next-hop.ts";
 import { replyTo } from "./relay.ts";
 import type { CallRoute } from "./route.ts";
+import { Witness } from "./witness.ts";
 
 export interface RoutedRequestParts {
   readonly signalling: Signalling;
@@ -36,6 +37,8 @@ export interface RoutedRequestOptions {
     reply: Reply & { readonly headers: Record<string, string> },
     by: Candidate,
   ) => void;
+  /** The challenges of agents are ours to answer. Where not, they are passed back like any other response. */
+  readonly ownCredentials?: true;
   /** The agent that the request is from, where it is from one. */
   readonly from?: SessionAgent | undefined;
 }
@@ -116,7 +119,8 @@ export class RoutedRequest {
     const { uri, headers } = this.#options.outgoing(candidate);
     this.#parts.headerRules.apply(headers, "requests", this.#options.from, candidate.agent);
     const { method, body } = this.#request;
-    const request = { method, uri, ...routeTo(candidate.hop), dialogId: "", headers, body };
+    const peer = this.#options.ownCredentials && candidate.agent?.hostname;
+    const request = { method, uri, ...routeTo(candidate.hop), peer, dialogId: "", headers, body };
     attempt.start(request, this.#route.failover["first-response-timeout"]);
   }
 
@@ -140,15 +144,13 @@ export class RoutedRequest {
   }
 }
 
-/** The request at one candidate, and what the candidate's manager hears of it. */
+/** The request at one candidate. */
 class RequestAttempt implements ExchangeUser {
   readonly candidate: Candidate;
   readonly #owner: RoutedRequest;
   readonly #signalling: Signalling;
   readonly #clock: Clock;
-  #createsDialog = false;
-  /** Until the first response. */
-  #sentAt: Ms | undefined;
+  #witness: Witness | undefined;
   #patience: Timer | undefined;
 
   constructor(owner: RoutedRequest, { signalling, clock }: RoutedRequestParts, candidate: Candidate) {
@@ -159,46 +161,22 @@ class RequestAttempt implements ExchangeUser {
   }
 
   /** `patience` in seconds, 0 = the transaction's own. */
-  start(request: Parameters<Signalling["send"]>[0], patience: number): void {
-    this.#createsDialog = request.method === "SUBSCRIBE" || request.method === "REFER";
-    this.#sentAt = this.#clock.now();
+  start(request: OutgoingRequest, patience: number): void {
+    const { agent, hop } = this.candidate;
+    this.#witness = new Witness({ agent, endpoint: hop.endpoint, sentAt: this.#clock.now() });
     if (patience > 0) this.#patience = this.#clock.after(patience * 1_000, () => this.#owner.silent(this));
     this.#signalling.send(request, this);
   }
 
   provisional(response: IncomingResponse): void {
-    this.#heard(response);
+    this.#patience?.cancel();
+    this.#witness?.response(response);
     this.#owner.progressed(this, response);
   }
 
   final(outcome: Outcome): void {
     this.#patience?.cancel();
-    if (outcome.kind === "response") this.#heard(outcome.response);
-    else if (outcome.kind === "timeout") this.#observe({ kind: "timeout", purpose: "traffic" });
-    else if (outcome.kind === "transport-failure") {
-      const kind = outcome.unresolved ? "name-failure" : "transport-failure";
-      this.#observe({ kind, purpose: "traffic", detail: outcome.detail });
-    }
+    this.#witness?.final(outcome);
     this.#owner.ended(this, outcome);
-  }
-
-  #heard({ status, headers }: IncomingResponse): void {
-    this.#patience?.cancel();
-    const sentAt = this.#sentAt;
-    this.#sentAt = undefined;
-    const retryAfterS = status === 503 ? Number.parseInt(headers["retry-after"] ?? "", 10) : Number.NaN;
-    this.#observe({
-      kind: "response",
-      purpose: "traffic",
-      status,
-      ...(this.#createsDialog && { createsDialog: true }),
-      ...(Number.isNaN(retryAfterS) ? {} : { retryAfterS }),
-      ...(sentAt !== undefined && { sentAt }),
-    });
-  }
-
-  #observe(evidence: Evidence): void {
-    const { agent, hop } = this.candidate;
-    agent?.observe(hop.endpoint ? { ...evidence, endpoint: hop.endpoint } : evidence);
   }
 }

@@ -1,6 +1,7 @@
 import type { AgentParams } from "../agents/params.ts";
 import type { FailoverParams, GroupParams, PolicyParams } from "../routing/params.ts";
 import type { TranslationParams } from "../routing/translation-params.ts";
+import type { Credentials } from "../secret.ts";
 import type { SourceRules } from "../source-rules.ts";
 import type { TlsFiles } from "../tls-files.ts";
 import type { HeaderRuleSet } from "./header-rules.ts";
@@ -94,6 +95,8 @@ export interface WeirConfig {
   /** Never empty: without realms in the file there is one, `default`, on signalling.listen, that allows any source. */
   readonly realms: readonly RealmConfig[];
   readonly "session-agents": readonly AgentParams[];
+  /** By hostname of the session agent that they satisfy. */
+  readonly credentials: ReadonlyMap<string, Credentials>;
   readonly "session-agent-groups": readonly GroupParams[];
   readonly "local-policies": readonly PolicyParams[];
   readonly "translation-rules": readonly TranslationParams[];

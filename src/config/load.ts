@@ -2,6 +2,7 @@ import { open } from "node:fs/promises";
 import { WeirError } from "../errors.ts";
 import { formatListenAddress } from "./addresses.ts";
 import type { ListenAddress, RealmConfig, WeirConfig } from "./config.ts";
+import { readCredentials } from "./credentials.ts";
 import { readGroups } from "./groups.ts";
 import { readHeaderRules } from "./header-rules.ts";
 import { refuseRepeatedListeners, warnAboutListening } from "./listening.ts";
@@ -135,6 +136,7 @@ function readConfig(root: MapNode, file: string, environment: NodeJS.ProcessEnv,
   const tls = embedded ? readTls(tlsSection, { file, root, listen, agents: resolved }, problems) : undefined;
   warnAboutSources(realms, agents, problems);
   const sources = sourceRules(realms, resolved, { ...system, "local-response-map": responses });
+  const credentials = readCredentials(agents, { file, environment }, problems);
   return {
     ...system,
     signalling: { ...signalling, listen, sources, dns: system.dns, ...(tls && { tls }) },
@@ -143,6 +145,7 @@ function readConfig(root: MapNode, file: string, environment: NodeJS.ProcessEnv,
     "translation-rules": translations,
     "header-rules": headerRules,
     "session-agents": resolved,
+    credentials,
     "session-agent-groups": resolveGroups(groups, names, problems),
     "local-policies": resolvePolicies(policies, names, problems),
   };

@@ -4,6 +4,7 @@ import { defaultsOf } from "../params.ts";
 import { canonicalAddress } from "./addresses.ts";
 import type { Place, Problems } from "./problems.ts";
 import { asMap, eachItem, readName, readTable, refuseUnknownKeys, withDefaults } from "./read-map.ts";
+import { readSurrogate, userPart } from "./surrogates.ts";
 import { childPath, type MapNode } from "./yaml-source.ts";
 
 /** Something read from a list of the file, with the place of each of its keys for later complaints. */
@@ -26,14 +27,18 @@ const agentDefaults = defaultsOf(agentParams);
 /** RFC 3261 section 19.1.2. */
 const tlsAgentDefaults = { ...agentDefaults, port: 5_061 };
 const rateDefaults = defaultsOf(rateConstraintParams);
-const agentKeys = ["hostname", ...Object.keys(agentParams), "rate-constraints"];
+const agentKeys = ["hostname", ...Object.keys(agentParams), "rate-constraints", "surrogate-registration"];
+
+/** Keys under which somebody might write a secret down. None is read, and what stands there is told to nobody. */
+const secretKeys = ["password", "secret", "auth-password", "auth-secret"];
 
 export function readAgents(root: MapNode, problems: Problems): Placed<AgentParams>[] {
   const agents: Placed<AgentParams>[] = [];
   for (const [node, path] of eachItem(root, "session-agents", "", problems)) {
     const map = asMap(node, path, problems);
     if (!map) continue;
-    refuseUnknownKeys(map, path, agentKeys, problems);
+    refuseUnknownKeys(map, path, [...agentKeys, ...secretKeys], problems);
+    refuseSecrets(map, path, problems);
     const hostname = readName(map, "hostname", path, problems);
     const set = readTable(map, path, agentParams, problems);
     const defaults = set.get("transport-method") === "TLS" ? tlsAgentDefaults : agentDefaults;
@@ -43,12 +48,29 @@ export function readAgents(root: MapNode, problems: Problems): Placed<AgentParam
     const address = canonicalAddress(values["ip-address"]) ?? values["ip-address"];
     // Without a port of its own, an agent known by name listens where DNS says.
     const port = address === "" && !map.entries.has("port") ? 0 : values.port;
-    const named = { ...values, "ip-address": address, port, hostname: hostname ?? "", "rate-constraints": constraints };
+    const surrogate = readSurrogate(map, path, problems);
+    const named = {
+      ...values,
+      "ip-address": address,
+      port,
+      hostname: hostname ?? "",
+      "rate-constraints": constraints,
+      ...(surrogate && { "surrogate-registration": surrogate }),
+    };
     const agent = placed(named, map, path);
     checkAgent(agent, problems);
     if (hostname !== undefined) agents.push(agent);
   }
   return agents;
+}
+
+function refuseSecrets(agent: MapNode, path: string, problems: Problems): void {
+  for (const key of secretKeys) {
+    const entry = agent.entries.get(key);
+    if (!entry) continue;
+    const place = { line: entry.line, path: childPath(path, key) };
+    problems.error(place, "found a secret, expected auth-password-env or auth-password-file to say where it is kept");
+  }
 }
 
 function readRateConstraints(agent: MapNode, path: string, problems: Problems): RateConstraint[] {
@@ -123,9 +145,6 @@ const pingMethod = /^\s*([\w.!%*+`'~-]+)\s*(;\s*hops\s*=\s*\d{1,3}\s*)?$/i;
 
 /** They mean nothing outside a transaction or dialog, or would begin one that a ping has no use for. */
 const unfitForPings = ["ACK", "CANCEL", "PRACK", "SUBSCRIBE", "REFER"];
-
-/** User parts as RFC 3261 section 25.1 has them. */
-const userPart = /^(?:[\w.!~*'()&=+$,;?/-]|%[\da-f]{2})*$/i;
 
 function checkPing(agent: Placed<AgentParams>, problems: Problems): void {
   const { value: params } = agent;

@@ -14,6 +14,8 @@ export interface AdminViews {
   calls(): readonly object[];
   /** At most `limit`, of one address of record (`user@host`) where it is given. */
   registrations(limit: number, aor?: string): readonly object[];
+  /** Our own with agents. */
+  surrogates(): readonly object[];
   /** Where a call would go and why; no call is made and nothing is moved. */
   explain(query: ExplainQuery): object | BadQuery;
   /** What must be true before traffic should be sent here, and is not. Empty = ready. */
@@ -48,6 +50,7 @@ export class AdminApi {
     this.#http.get("/v1/calls", () => ({ calls: views.calls() }));
     this.#http.get<{ Querystring: { aor?: string } }>("/v1/registrations", (request) => ({
       registrations: views.registrations(maxRegistrations, request.query.aor),
+      surrogates: views.surrogates(),
     }));
     this.#http.get<{ Querystring: ExplainQuery }>("/v1/explain", (request, reply) => {
       const explanation = views.explain(request.query);

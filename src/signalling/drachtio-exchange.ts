@@ -61,7 +61,7 @@ export class DrachtioExchange implements Exchange {
     request.on("update", this.#host.onUpdate);
     const callId = request.msg.headers["call-id"] ?? "";
     if (request.msg.method === "INVITE") this.#host.ownInvites?.add(callId);
-    this.#user.sent?.(callId);
+    this.#user.sent?.(callId, request.msg.uri);
     if (this.#cancel) this.#sendCancel(request, this.#cancel);
   }
 

@@ -2,6 +2,9 @@ import Srf from "drachtio-srf";
 import type { SourceScreen } from "../engine/core/source-screen.ts";
 import { parseNameAddr } from "../engine/message/name-addr.ts";
 import type { ErrorCode } from "../errors.ts";
+import type { Credentials } from "../secret.ts";
+import { ChallengedExchange } from "./challenged-exchange.ts";
+import { DigestClient } from "./digest-client.ts";
 import { DrachtioExchange, type ExchangeHost } from "./drachtio-exchange.ts";
 import { DrachtioRequest, plainReply, textOf } from "./incoming.ts";
 import { judge, refusalReply } from "./outside-screen.ts";
@@ -53,6 +56,7 @@ export class DrachtioSignalling implements Signalling {
   readonly #link: EngineLink;
   readonly #log: SignallingLog;
   readonly #srf: RawSrf = createRawSrf();
+  readonly #digests: ReadonlyMap<string, DigestClient>;
   readonly #host: ExchangeHost;
   /** Call-IDs of INVITEs on their way, where the engine does not know them again. */
   readonly #ownInvites = new Set<string>();
@@ -62,9 +66,11 @@ export class DrachtioSignalling implements Signalling {
   /** An embedded engine knows its application before it has bound its addresses. */
   #attached = false;
 
-  constructor(link: EngineLink, log: SignallingLog) {
+  /** `credentials`: by hostname of the agent that they satisfy. */
+  constructor(link: EngineLink, log: SignallingLog, credentials: ReadonlyMap<string, Credentials> = new Map()) {
     this.#link = link;
     this.#log = log;
+    this.#digests = new Map(Array.from(credentials, ([agent, its]) => [agent, new DigestClient(its)]));
     this.#host = {
       srf: this.#srf,
       packing: link.packing,
@@ -118,6 +124,14 @@ export class DrachtioSignalling implements Signalling {
   }
 
   send(request: OutgoingRequest, user: ExchangeUser): Exchange {
+    const digest = request.peer === undefined ? undefined : this.#digests.get(request.peer);
+    if (!digest) return this.#send(request, user);
+    const exchange = new ChallengedExchange(digest, user, (each, its) => this.#send(each, its));
+    exchange.send(request);
+    return exchange;
+  }
+
+  #send(request: OutgoingRequest, user: ExchangeUser): Exchange {
     const exchange = new DrachtioExchange(this.#host, user);
     exchange.send(request);
     return exchange;

@@ -72,6 +72,8 @@ export interface OutgoingRequest {
   readonly uri: string;
   /** A SIP URI of the address to send it to, outside any dialog; without it the request's own URI says where. */
   readonly nextHop?: string;
+  /** Hostname of the session agent that it goes to, where we have credentials to answer its challenges with. */
+  readonly peer?: string | undefined;
   /** "" outside any dialog. */
   readonly dialogId: string;
   /** Handed over: not to be changed afterwards. `@localhost` in From and Contact stands for the address it is sent from. */
@@ -88,13 +90,13 @@ export type Outcome =
   | { readonly kind: "transport-failure"; readonly detail: string; readonly unresolved?: true }
   | { readonly kind: "refused"; readonly cause: RefusalCause; readonly detail: string };
 
-/** `request-pending`: another INVITE is under way in the dialog (RFC 3261 section 14.1). `loop`: the target is ourselves. `no-dialog`: it has ended. `bad-request`: it cannot be sent as it is. `disconnected`: no engine. */
-export type RefusalCause = "request-pending" | "loop" | "no-dialog" | "bad-request" | "disconnected";
+/** `request-pending`: another INVITE is under way in the dialog (RFC 3261 section 14.1). `loop`: the target is ourselves. `no-dialog`: it has ended. `bad-request`: it cannot be sent as it is. `disconnected`: no engine. `credentials`: the agent challenges, and what we have does not satisfy it. */
+export type RefusalCause = "request-pending" | "loop" | "no-dialog" | "bad-request" | "disconnected" | "credentials";
 
 /** Whoever sent a request. After `SignallingUser.disconnected` nothing more is heard of it. */
 export interface ExchangeUser {
-  /** The engine has accepted it under this Call-ID. */
-  sent?(callId: string): void;
+  /** The engine has accepted it under this Call-ID, and with this request URI. */
+  sent?(callId: string, uri: string): void;
   /** 1xx; 100 only where `Signalling.showsTrying`. */
   provisional(response: IncomingResponse): void;
   /** Exactly once. */

@@ -34,7 +34,7 @@ export class FakeExchange implements Exchange {
     this.request = request;
     this.#user = user;
     this.callId = callId;
-    user.sent?.(callId);
+    user.sent?.(callId, request.uri);
   }
 
   get dialogId(): string {

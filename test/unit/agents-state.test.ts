@@ -241,3 +241,45 @@ describe("the snapshot", () => {
     expect(bench.agent.snapshot().resumeAt).toBe("2023-11-14T22:14:21.000Z");
   });
 });
+
+describe("an agent that must register us", () => {
+  const needs = { aor: "u", "contact-user": "", expires: 60, "retry-interval": 1 };
+
+  it("is out of service with that reason until it has, and again once the registration is lost", () => {
+    const bench = new AgentBench({ "surrogate-registration": needs });
+    expect([bench.agent.letter, bench.agent.reason, bench.agent.registered]).toEqual(["O", "registration", false]);
+    expect(bench.session()).toBeUndefined();
+    expect(bench.agent.resumeAt).toBeUndefined();
+    bench.clock.advance(1_000);
+    bench.agent.setRegistered(true, 200);
+    bench.agent.setRegistered(true, 200);
+    expect(bench.session()).toBeDefined();
+    bench.clock.advance(1_000);
+    bench.agent.setRegistered(false, 403);
+    expect(bench.story).toEqual(["O>I registered", "I>O registration"]);
+    expect(bench.changes.at(-1)).toMatchObject({ status: 403 });
+    expect(bench.agent.snapshot()).toMatchObject({ registered: false, reason: "registration" });
+  });
+
+  it("comes back by no timer, and shows what else is wrong once it is registered", () => {
+    const bench = new AgentBench({ "surrogate-registration": needs, "time-to-resume": 5 });
+    bench.agent.observe({ kind: "transport-failure", purpose: "traffic", detail: "refused" });
+    bench.clock.advance(1_000);
+    bench.agent.setRegistered(true);
+    expect([bench.agent.letter, bench.agent.reason]).toEqual(["O", "transport-failure"]);
+    bench.clock.advance(10_000);
+    expect(bench.agent.letter).toBe("I");
+    bench.agent.setRegistered(false);
+    bench.clock.advance(60_000);
+    expect(bench.agent.letter).toBe("O");
+  });
+
+  it("needs it from the moment that it is configured so, and no more once it is not", () => {
+    const bench = new AgentBench();
+    expect([bench.agent.letter, bench.agent.registered]).toEqual(["I", undefined]);
+    bench.agent.configure(agentWith({ "surrogate-registration": needs }));
+    expect(bench.agent.letter).toBe("O");
+    bench.agent.configure(agentWith());
+    expect(bench.agent.letter).toBe("I");
+  });
+});

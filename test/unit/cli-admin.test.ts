@@ -69,6 +69,7 @@ beforeAll(async () => {
     groups: () => [],
     calls: () => list,
     registrations: () => [],
+    surrogates: () => [],
     missing: () => [],
     explain: (query: ExplainQuery) => {
       const request = readExplainQuery(query, {

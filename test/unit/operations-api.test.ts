@@ -15,6 +15,7 @@ const views = {
   groups: () => [{ "group-name": "carriers" }],
   calls: () => [{ id: "1" }],
   registrations: () => [],
+  surrogates: () => [],
   explain: ({ to }: ExplainQuery) => (to === undefined ? { error: "to is missing" } : { candidates: [{ agent: to }] }),
 };
 const nothingMissing = () => [];
