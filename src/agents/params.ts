@@ -158,4 +158,6 @@ export type AgentParams = ValuesOf<typeof agentParams> & {
   readonly "rate-constraints": readonly RateConstraint[];
   /** Without a registration the agent is out of service; undefined = it needs none. */
   readonly "surrogate-registration"?: SurrogateParams | undefined;
+  /** `host:port` of its realm's listener, that requests to it leave from; absent where there is only one to leave from. */
+  readonly listener?: string;
 };

@@ -13,6 +13,7 @@ import { asMap, refuseUnknownKeys } from "./read-map.ts";
 import { readRealms } from "./realms.ts";
 import { Names, refuseRepeats, resolveAgents, resolveGroups, resolvePolicies } from "./references.ts";
 import { checkRuleReferences } from "./rule-references.ts";
+import { withListeners } from "./senders.ts";
 import { readAgents } from "./session-agents.ts";
 import { sourceRules, warnAboutSources } from "./sources.ts";
 import { readSystem, type SystemConfig } from "./system.ts";
@@ -131,7 +132,8 @@ function readConfig(root: MapNode, file: string, environment: NodeJS.ProcessEnv,
   const idsOf = (sets: readonly { readonly id: string }[]) => sets.map(({ id }) => id);
   const ids = { "translation-rules": idsOf(translations), "header-rules": idsOf(headerRules) };
   checkRuleReferences(root, ids, problems);
-  const resolved = resolveAgents(agents, names, problems);
+  const placed = resolveAgents(agents, names, problems);
+  const resolved = embedded ? withListeners(placed, realms, listen) : placed;
   const { tls: tlsSection, ...signalling } = system.signalling;
   const tls = embedded ? readTls(tlsSection, { file, root, listen, agents: resolved }, problems) : undefined;
   warnAboutSources(realms, agents, problems);

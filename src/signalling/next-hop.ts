@@ -15,6 +15,8 @@ export interface NextHop {
   readonly secure?: true;
   /** Which of the addresses that the agent's name leads to; undefined where `address` says it. */
   readonly endpoint?: Endpoint;
+  /** `host:port` of the listener that requests leave from, where there is a choice. */
+  readonly listener?: string;
   /** The path by which a phone is reached, whatever its address. */
   readonly path?: string;
 }
@@ -36,6 +38,7 @@ export function hopOfAgent(params: AgentParams, endpoint?: Endpoint): NextHop {
     address: hostPort(params["ip-address"] || params.hostname, params.port),
     transport: transportParam(params["transport-method"].toLowerCase()),
     ...(endpoint && { endpoint }),
+    ...(params.listener !== undefined && { listener: params.listener }),
   };
 }
 
@@ -51,11 +54,15 @@ export function hopOfPhone({ aor, contact, source, receivedOn }: Phone): NextHop
 }
 
 /** What a request is given beside its URI: the address to send it to. Nothing where the URI says it. */
-export function routeTo({ path, endpoint }: Pick<NextHop, "path" | "endpoint">): { readonly nextHop?: string } {
+export function routeTo({ path, endpoint, listener, address, transport }: Route): { readonly nextHop?: string } {
   if (path !== undefined) return { nextHop: path };
-  if (!endpoint) return {};
-  const { protocol, address, port } = endpoint;
-  return { nextHop: `sip:${hostPort(address, port)}${transportParam(protocol)}` };
+  const from = listener === undefined ? "" : `;local=${listener}`;
+  if (endpoint) {
+    return { nextHop: `sip:${hostPort(endpoint.address, endpoint.port)}${transportParam(endpoint.protocol)}${from}` };
+  }
+  return from === "" ? {} : { nextHop: `sip:${address}${transport}${from}` };
 }
+
+type Route = Pick<NextHop, "path" | "endpoint" | "listener" | "address" | "transport">;
 
 const transportParam = (protocol: string): string => (protocol === "udp" ? "" : `;transport=${protocol}`);

@@ -35,7 +35,8 @@ export class SipPinger implements Pinger {
 
 /** From and To name no user unless the parameters do; the engine puts its own address for `localhost`. */
 function requestOf({ params, endpoint, method, maxForwards }: PingRequest): OutgoingRequest {
-  const { address, transport } = hopOfAgent(params);
+  const hop = hopOfAgent(params, endpoint);
+  const { address, transport } = hop;
   const to = `sip:${at(params["ping-to-user-part"])}${address}`;
   const headers = {
     from: `<sip:${at(params["ping-from-user-part"])}localhost>`,
@@ -45,7 +46,7 @@ function requestOf({ params, endpoint, method, maxForwards }: PingRequest): Outg
   return {
     method,
     uri: `${to}${transport}`,
-    ...routeTo(endpoint ? { endpoint } : {}),
+    ...routeTo(hop),
     dialogId: "",
     headers,
     body: "",

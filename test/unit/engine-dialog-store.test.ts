@@ -17,6 +17,7 @@ function dialog(role: Dialog["role"], callId: string, localTag: string, remoteTa
     localSeq: -1,
     remoteSeq: -1,
     inviteSeq: -1,
+    listener: "",
     localContact: "",
     remoteTarget: "sip:them",
     routeSet: [],

@@ -64,6 +64,7 @@ describe("the dialog of an INVITE we answer (section 12.1.1)", () => {
       localSeq: -1,
       remoteSeq: 10,
       inviteSeq: -1,
+      listener: "",
       localContact: "",
       remoteTarget: "sip:bob@127.0.0.2:5080;transport=udp",
       routeSet: ["<sip:p2;lr>", "<sip:p1;lr>", "<sip:p0;lr>"],
@@ -105,6 +106,7 @@ describe("the dialog of an INVITE of ours (section 12.1.2)", () => {
       localSeq: 7,
       remoteSeq: -1,
       inviteSeq: 7,
+      listener: "",
       localContact: "",
       remoteTarget: "sip:bob@127.0.0.2:5080;transport=udp",
       routeSet: ["<sip:p1;lr>", "<sip:p2;lr>"],
@@ -123,6 +125,7 @@ describe("the dialog of an INVITE of ours (section 12.1.2)", () => {
     confirm(dialog, answer(200, `${contact}Record-Route: <sip:p3;lr>, <sip:p2;lr>\n`));
     expect(dialog).toMatchObject({
       state: "confirmed",
+      listener: "",
       localContact: "",
       remoteTarget: "sip:bob@127.0.0.2:5080;transport=udp",
       routeSet: ["<sip:p2;lr>", "<sip:p3;lr>"],

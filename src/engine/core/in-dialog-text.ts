@@ -4,6 +4,7 @@ import type { SipMessage } from "../message/sip-message.ts";
 import type { Flow } from "../transport/transport.ts";
 import { appHeaderLines, engineContact, givenContact, viaOf, writtenInRequest } from "./app-headers.ts";
 import { newBranch } from "./identifiers.ts";
+import { listenerNamed } from "./path-back.ts";
 import type { NoWay, WayOut } from "./way-out.ts";
 
 /** A request ready to go. */
@@ -18,7 +19,7 @@ const withContact = new Set(["INVITE", "SUBSCRIBE", "REFER", "UPDATE", "NOTIFY"]
 
 /** Finds the way to a dialog's peer: `then` is called once, at once unless a name has to be resolved. */
 export function wayInDialog(way: WayOut, dialog: Dialog, then: (way: Flow | NoWay) => void): void {
-  way.find(nextHop(dialog), false, then);
+  way.find(nextHop(dialog), false, then, { from: listenerNamed(dialog.listener) });
 }
 
 /** A request of the engine's own. `headers`: whole lines. */

@@ -105,23 +105,19 @@ export interface InviteSent {
   readonly contact: string | undefined;
   /** The path by which alone the peer is reached, "" where its own Contact will say. */
   readonly path: string;
+  /** `host:port` of the listener that it left from. */
+  readonly listener: string;
 }
 
 /** An INVITE outside any dialog. */
 export class NewInvite extends OutgoingInvite {
-  readonly #requestUri: string;
-  readonly #callId: string;
-  readonly #contact: string | undefined;
-  readonly #path: string;
+  readonly #sent: InviteSent;
   /** The early dialogs of its forks; rarely more than one. */
   #early: EngineDialog[] = [];
 
-  constructor(core: CoreContext, owner: AppSession, dialogId: string, invite: InviteSent) {
+  constructor(core: CoreContext, owner: AppSession, dialogId: string, sent: InviteSent) {
     super(core, owner, "INVITE", dialogId);
-    this.#requestUri = invite.requestUri;
-    this.#callId = invite.callId;
-    this.#contact = invite.contact;
-    this.#path = invite.path;
+    this.#sent = sent;
   }
 
   protected progress(response: SipMessage): boolean {
@@ -131,7 +127,7 @@ export class NewInvite extends OutgoingInvite {
     const dialog = known ?? this.#add(response);
     if (dialog === undefined) return true;
     // A later provisional may be the first one with a Contact.
-    if (known !== undefined) refreshEarlyTarget(known.data, response, this.#requestUri);
+    if (known !== undefined) refreshEarlyTarget(known.data, response, this.#sent.requestUri);
     else this.#early.push(dialog);
     dialog.outgoingInvite = this;
     this.dialogId = dialog.id;
@@ -153,13 +149,14 @@ export class NewInvite extends OutgoingInvite {
 
   protected override end(): void {
     super.end();
-    this.core.ownInvites.delete(this.#callId);
+    this.core.ownInvites.delete(this.#sent.callId);
   }
 
   #add(response: SipMessage): EngineDialog | undefined {
-    const dialog = uacDialog(response, this.#requestUri);
-    dialog.path = this.#path;
-    ownContact(dialog, this.#contact);
+    const { requestUri, path, listener, contact } = this.#sent;
+    const dialog = uacDialog(response, requestUri);
+    Object.assign(dialog, { path, listener });
+    ownContact(dialog, contact);
     return this.core.dialogs.add(dialog, this.owner);
   }
 

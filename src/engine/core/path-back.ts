@@ -18,8 +18,13 @@ export function isPath(uri: string): boolean {
 }
 
 /** The listener that a path leads by; undefined for a URI that is no path. The address may be IPv6 without brackets. */
-export function listenerOf(uri: SipUri): HostPort | undefined {
-  const listener = uri.param("ob");
+export const listenerOf = (uri: SipUri): HostPort | undefined => listenerNamed(uri.param("ob"));
+
+/** The listener that a next hop is to be reached from, in its parameter `local`; undefined where any will do. */
+export const senderOf = (uri: SipUri): HostPort | undefined => listenerNamed(uri.param("local"));
+
+/** Reads `host:port`. */
+export function listenerNamed(listener: string | undefined): HostPort | undefined {
   if (!listener) return undefined;
   const colon = listener.lastIndexOf(":");
   const port = parseNatural(listener.slice(colon + 1), 65_535);

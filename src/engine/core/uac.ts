@@ -96,6 +96,7 @@ export class Uac {
             callId: begun.callId,
             contact: givenContact(message, flow ?? nowhere),
             path: isPath(app.nextHop) ? app.nextHop : "",
+            listener: flow ? hostPort(flow.localAddress, flow.localPort) : "",
           })
         : new PlainRequest(this.#core, session, method, dialogId, { requestUri, cseq: begun.cseq });
     outgoing.accept(text);

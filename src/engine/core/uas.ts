@@ -1,6 +1,6 @@
 import { ownContact, refreshTarget, uasDialog } from "../dialog/dialog.ts";
 import type { SipMessage } from "../message/sip-message.ts";
-import { isSips } from "../message/uri.ts";
+import { hostPort, isSips } from "../message/uri.ts";
 import { responseTo } from "../message/write.ts";
 import { magicCookie } from "../transaction/keys.ts";
 import type { ServerTransaction } from "../transaction/server-transaction.ts";
@@ -156,6 +156,7 @@ export class Uas {
     const { request, localTag, flow } = server;
     const data = uasDialog(request, localTag, status, flow.protocol === "tls");
     data.path = pathOfHidden(request, flow);
+    data.listener = hostPort(flow.localAddress, flow.localPort);
     incoming.dialog = this.#core.dialogs.add(data, incoming.owner, method !== "INVITE");
     if (incoming.dialog && method === "INVITE") incoming.dialog.incomingInvite = incoming;
   }

@@ -2,11 +2,12 @@ import { isIP } from "node:net";
 import type { Question } from "../../names/locate.ts";
 import { type HostPort, parseUri, type SipUri } from "../message/uri.ts";
 import type { Flow, Target, Watch } from "../transport/transport.ts";
-import { listenerOf } from "./path-back.ts";
+import type { FlowOptions } from "../transport/transports.ts";
+import { listenerOf, senderOf } from "./path-back.ts";
 
 /** What is needed of the transport layer to send. */
 export interface Ways {
-  flowTo(target: Target, options?: { watch?: Watch }): Flow | undefined;
+  flowTo(target: Target, options?: FlowOptions): Flow | undefined;
   pathBack(peer: Target, local: HostPort, watch: Watch): Flow | undefined;
   isLocal(host: string, port: number): boolean;
 }
@@ -23,6 +24,14 @@ export interface Names {
 /** Why a request cannot be sent: `invalid` URI, no listener to send from, the engine `itself` as target, unknown `name`. */
 export type NoWay = "invalid" | "no-transport" | "itself" | "name";
 
+export interface WayOptions {
+  readonly watch?: Watch;
+  /** What the peer is asked for by, where the URI tells its address alone. */
+  readonly name?: string | undefined;
+  /** The listener to send from, where the URI says none. */
+  readonly from?: HostPort | undefined;
+}
+
 /** Finds the way to the host of a URI. */
 export class WayOut {
   readonly #ways: Ways;
@@ -36,13 +45,13 @@ export class WayOut {
   /**
    * Calls `then` once: at once for a numeric address, later when a name has to be resolved. `begins` a dialog or stands alone:
    * then it must not lead back to the engine itself, as the path of a dialog rightly may. Pings and the like take no peer's
-   * watch away from those that calls go to. `name`: what the peer is asked for by, where the URI tells its address alone.
+   * watch away from those that calls go to.
    */
   find(
     uri: string,
     begins: boolean,
     then: (way: Flow | NoWay) => void,
-    { watch = "if-room", name }: { readonly watch?: Watch; readonly name?: string | undefined } = {},
+    { watch = "if-room", name, from }: WayOptions = {},
   ): void {
     const parsed = parseUri(uri);
     const question = parsed && questionOf(parsed);
@@ -58,21 +67,22 @@ export class WayOut {
       return;
     }
     const peer = name ?? question.host;
+    const options = { watch, local: senderOf(parsed) ?? from };
     if (isIP(question.host) !== 0) {
-      then(this.#flowTo(target, peer, begins, watch));
+      then(this.#flowTo(target, peer, begins, options));
       return;
     }
     this.#names.find(question, (found) => {
       const [best] = "failure" in found ? [] : found.endpoints;
-      then(best ? this.#flowTo(best, peer, begins, watch) : "name");
+      then(best ? this.#flowTo(best, peer, begins, options) : "name");
     });
   }
 
-  #flowTo(target: Target, peer: string, begins: boolean, watch: Watch): Flow | NoWay {
+  #flowTo(target: Target, peer: string, begins: boolean, options: FlowOptions): Flow | NoWay {
     if (begins && this.#ways.isLocal(target.address, target.port)) return "itself";
     // The name that was asked for is what the peer's certificate has to show (RFC 5922 section 7.1).
     const named = target.protocol === "tls" && isIP(peer) === 0 ? { ...target, name: peer } : target;
-    return this.#ways.flowTo(named, { watch }) ?? "no-transport";
+    return this.#ways.flowTo(named, options) ?? "no-transport";
   }
 }
 

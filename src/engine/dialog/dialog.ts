@@ -27,6 +27,8 @@ export interface Dialog {
   inviteSeq: number;
   /** The URI in-dialog requests are for: the peer's latest Contact. */
   remoteTarget: string;
+  /** `host:port` of the listener that it was set up by: what follows leaves from there too. "" = any. */
+  listener: string;
   /** The Contact value that the application last gave in it, "" while it has given none: the peer's target does not wander. */
   localContact: string;
   /** Route values for our requests, nearest hop first. */
@@ -58,6 +60,7 @@ export function uasDialog(request: SipMessage, localTag: string, status: number,
     remoteSeq: request.cseq,
     inviteSeq: -1,
     remoteTarget: contactUri(request) ?? parseNameAddr(from)?.uri ?? "",
+    listener: "",
     localContact: "",
     routeSet: request.headerValues("record-route"),
     path: "",
@@ -84,6 +87,7 @@ export function uacDialog(response: SipMessage, requestUri: string): Dialog {
     remoteSeq: -1,
     inviteSeq: response.method === "INVITE" ? cseq : -1,
     remoteTarget: contactUri(response) ?? requestUri,
+    listener: "",
     localContact: "",
     routeSet: response.headerValues("record-route").reverse(),
     path: "",

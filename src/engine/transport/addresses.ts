@@ -1,6 +1,7 @@
 import dgram from "node:dgram";
 import { isIP, SocketAddress } from "node:net";
 import { networkInterfaces } from "node:os";
+import type { HostPort } from "../message/uri.ts";
 import type { Protocol, Target } from "./transport.ts";
 
 /** The port that is meant when none is given (RFC 3261 section 19.1.2). */
@@ -38,6 +39,14 @@ export function bestListener<L extends Target>(listeners: readonly L[], peer: st
     candidates.find(({ address }) => isWildcard(address)) ??
     candidates[0]
   );
+}
+
+/** The listener at `local`, by its address alone where its port is another; the best one where there is none. */
+export function listenerAt<L extends Target>(listeners: readonly L[], peer: string, local?: HostPort): L | undefined {
+  if (local === undefined || listeners.length < 2) return bestListener(listeners, peer);
+  const host = normalAddress(local.host);
+  const there = listeners.filter(({ address }) => normalAddress(address) === host && familyOf(host) === familyOf(peer));
+  return there.find(({ port }) => port === local.port) ?? there[0] ?? bestListener(listeners, peer);
 }
 
 /** Whether one of the listeners answers at `host`:`port`. */

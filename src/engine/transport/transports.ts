@@ -2,7 +2,7 @@ import type { Clock } from "../../clock.ts";
 import { WeirError } from "../../errors.ts";
 import type { SipMessage } from "../message/sip-message.ts";
 import type { HostPort } from "../message/uri.ts";
-import { bestListener, defaultPort, familyOf, isListening, isWildcard, normalAddress } from "./addresses.ts";
+import { defaultPort, familyOf, isListening, isWildcard, listenerAt, normalAddress } from "./addresses.ts";
 import { newCounters, type TransportCounters } from "./counters.ts";
 import { defaultLimits, type TransportLimits } from "./limits.ts";
 import { ReturnPath } from "./return-path.ts";
@@ -23,6 +23,11 @@ export interface TransportsOptions {
   readonly tls?: TlsSettings;
   /** Hears what an operator should know. */
   readonly warn?: (detail: object, message: string) => void;
+}
+
+export interface FlowOptions {
+  readonly watch?: Watch | undefined;
+  readonly local?: HostPort | undefined;
 }
 
 /** All listening addresses and the flows from them. RFC 3261 section 18. */
@@ -87,15 +92,15 @@ export class Transports {
   /**
    * The way to a target; undefined when its protocol and address family are not listened on, the address is no numeric one,
    * or the connections are used up. `watch` (UDP) has ICMP errors reported, at the price of a socket for each peer. TCP and
-   * TLS take the connection there is, whoever opened it, or open one.
+   * TLS take the connection there is, whoever opened it, or open one. `local`: the listener to send from, where there is it.
    */
-  flowTo(target: Target, options?: { readonly watch?: Watch | undefined }): Flow | undefined {
+  flowTo(target: Target, options?: FlowOptions): Flow | undefined {
     const address = normalAddress(target.address);
     if (familyOf(address) === 0 || target.port <= 0 || target.port > 65_535) return undefined;
     if (target.protocol !== "udp") {
-      return bestListener(this.#streams[target.protocol], address)?.connectionTo({ ...target, address });
+      return listenerAt(this.#streams[target.protocol], address, options?.local)?.connectionTo({ ...target, address });
     }
-    const listener = bestListener(this.#udp, address);
+    const listener = listenerAt(this.#udp, address, options?.local);
     const watch = options?.watch;
     return watch ? listener?.watch(address, target.port, watch) : listener?.flowTo(address, target.port);
   }
