@@ -123,6 +123,9 @@ export class CallManager implements SignallingUser, CallHost {
     const admission = this.#admit(request, realm);
     if (typeof admission === "string") {
       this.counters.refuse(admission);
+      const { headers, source } = request;
+      const { "call-id": callId, from, to } = headers;
+      this.#log.debug({ "call-id": callId, from, to, source, refusal: admission }, "INVITE refused");
       request.respond(this.replies.for(admission));
       return;
     }
@@ -256,15 +259,16 @@ export class CallManager implements SignallingUser, CallHost {
 
   #logEnd({ record }: Call, end: CallEnd, status: number): void {
     if (!this.#log.isLevelEnabled("info")) return;
-    const { caller, agent, attempts, startedAt, answeredAt } = record;
+    const { caller, agent, attempts, refusal, startedAt, answeredAt } = record;
     const now = this.clock.now();
-    this.#log.child({ "call-id": caller.callId, agent }).info(
+    this.#log.child({ "call-id": caller.callId, ...(agent !== "" && { agent }) }).info(
       {
         call: record.id,
         from: caller.from,
         to: caller.to,
         end,
         status,
+        ...(refusal !== undefined && { refusal }),
         attempts,
         ...this.#whyOf(record),
         setupMs: Math.round((answeredAt ?? now) - startedAt),

@@ -8,7 +8,6 @@ import {
   type IncomingAck,
   type IncomingRequest,
   type IncomingResponse,
-  type Reply,
   type Signalling,
   unheeded,
 } from "../signalling/port.ts";
@@ -20,7 +19,7 @@ import { type AttemptFailure, isOfThisAddress, mayFailOver, redirectionOf } from
 import type { HeaderRules, PassedKind } from "./header-rules.ts";
 import { hopsLeft, relayedAck, relayedRequestHeaders } from "./headers.ts";
 import { heardFrom } from "./heard-agent.ts";
-import type { LocalCause, LocalReplies } from "./local-responses.ts";
+import type { LocalCause, LocalReplies, LocalReply } from "./local-responses.ts";
 import { type Candidate, candidateAfter, candidateOf } from "./next-hop.ts";
 import type { CallRecord, Side } from "./record.ts";
 import { RelayedRequest, refusalAfter, type Treat } from "./relay.ts";
@@ -65,7 +64,7 @@ interface Setup {
   readonly early: Set<string>;
   failure: AttemptFailure | undefined;
   /** What the caller is refused with. */
-  refusal: Reply | undefined;
+  refusal: LocalReply | undefined;
 }
 
 /** One call: the caller's leg, and one agent's after another until one answers. */
@@ -105,6 +104,7 @@ export class Call implements AttemptOwner, RelayHost {
       route: plan.trace,
       startedAt: host.clock.now(),
       answeredAt: undefined,
+      refusal: undefined,
     };
     leg.invite.onCancel = (cancel) => {
       this.#agentOn("caller")?.touch();
@@ -278,7 +278,7 @@ export class Call implements AttemptOwner, RelayHost {
     return (headers) => this.pass("agent", headers, "responses");
   }
 
-  #refusalAfter(failure: AttemptFailure, transport: string): Reply {
+  #refusalAfter(failure: AttemptFailure, transport: string): LocalReply {
     return refusalAfter(failure, { replies: this.#host.replies, transport, treat: this.#treat });
   }
 
@@ -407,12 +407,13 @@ export class Call implements AttemptOwner, RelayHost {
   #refuseCaller(): void {
     const setup = this.#setup;
     if (!setup) return;
-    const reply =
+    const reply: LocalReply =
       setup.refusal ??
       (setup.failure
         ? this.#refusalAfter(setup.failure, setup.leg.transport)
         : this.#host.replies.for("next-hop-sa-oos"));
     this.#status = reply.status;
+    this.record.refusal = reply.cause;
     setup.leg.refuse(reply);
   }
 

@@ -56,6 +56,9 @@ export interface RetryAfterRange {
   readonly max: number;
 }
 
+/** A response, and where it is Weir's own the name of what it stands for. */
+export type LocalReply = Reply & { readonly cause?: LocalCause };
+
 /** Makes Weir's own responses. Retry-After values are spread, so that callers do not all return at once. */
 export class LocalReplies {
   readonly #retryAfter: RetryAfterRange;
@@ -68,12 +71,12 @@ export class LocalReplies {
     this.#responses = { ...localResponses, ...mapped(map) };
   }
 
-  for(cause: LocalCause, headers: Readonly<Record<string, string>> = {}): Reply {
+  for(cause: LocalCause, headers: Readonly<Record<string, string>> = {}): LocalReply {
     const { status, reason, retryAfter, q850Cause } = this.#responses[cause];
     const all = { ...headers };
     if (retryAfter) all["retry-after"] = this.#spread();
     if (q850Cause !== undefined) all.reason = `Q.850;cause=${q850Cause}`;
-    return { status, reason, headers: all, body: "" };
+    return { status, reason, headers: all, body: "", cause };
   }
 
   #spread(): string {

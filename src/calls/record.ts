@@ -3,6 +3,7 @@ import { type RouteView, routeView } from "../routing/explanation.ts";
 import type { RouteTrace } from "../routing/route-plan.ts";
 import type { Source } from "../signalling/port.ts";
 import type { CallState } from "./call-states.ts";
+import type { LocalCause } from "./local-responses.ts";
 
 export type Side = "caller" | "agent";
 
@@ -37,6 +38,8 @@ export interface CallRecord {
   /** Monotonic. */
   readonly startedAt: Ms;
   answeredAt: Ms | undefined;
+  /** The name of Weir's own response, where the caller was refused with one. */
+  refusal: LocalCause | undefined;
 }
 
 /** A call as /v1/calls shows it. Times are ISO 8601. */

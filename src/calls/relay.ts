@@ -1,14 +1,7 @@
-import type {
-  ExchangeUser,
-  IncomingRequest,
-  IncomingResponse,
-  Outcome,
-  RefusalCause,
-  Reply,
-} from "../signalling/port.ts";
+import type { ExchangeUser, IncomingRequest, IncomingResponse, Outcome, RefusalCause } from "../signalling/port.ts";
 import type { AttemptFailure } from "./failover-policy.ts";
 import { relayedReply } from "./headers.ts";
-import type { LocalCause, LocalReplies } from "./local-responses.ts";
+import type { LocalCause, LocalReplies, LocalReply } from "./local-responses.ts";
 
 /** An outcome, without what only a log would want to know. */
 type Ending =
@@ -27,7 +20,7 @@ export interface ReplyParts {
 }
 
 /** The response that passes on how a request ended. */
-export function replyTo(outcome: Ending, { replies, transport, treat }: ReplyParts): Reply {
+export function replyTo(outcome: Ending, { replies, transport, treat }: ReplyParts): LocalReply {
   if (outcome.kind !== "response") return replies.for(causeOf(outcome));
   const reply = relayedReply(outcome.response, transport);
   treat?.(reply.headers);
@@ -35,7 +28,7 @@ export function replyTo(outcome: Ending, { replies, transport, treat }: ReplyPar
 }
 
 /** What the caller is told when nothing is left to try: the last attempt's own final response, or what stands for it. */
-export function refusalAfter(failure: AttemptFailure, parts: ReplyParts): Reply {
+export function refusalAfter(failure: AttemptFailure, parts: ReplyParts): LocalReply {
   if (failure.kind === "no-response" || failure.kind === "ring-timeout") return parts.replies.for("no-answer");
   return replyTo(failure, parts);
 }

@@ -1,6 +1,6 @@
-import { Command, InvalidArgumentError } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { systemClock } from "../clock.ts";
-import { formatListenAddress, parseHostPort, parseListenAddress } from "../config/addresses.ts";
+import { formatHostPort, formatListenAddress, parseHostPort, parseListenAddress } from "../config/addresses.ts";
 import type { ListenAddress } from "../config/config.ts";
 import { Engine } from "../engine/engine.ts";
 import { TcpLinkServer } from "../engine/link/tcp-link.ts";
@@ -26,7 +26,7 @@ export async function engine({ listen, admin, secret, ...files }: EngineCommandO
   const log = createLog({ level: "info", format: "json" });
   const tls = { ...withoutTls, certificate: files.tlsCertificate, key: files.tlsKey, ca: files.tlsCa };
   const running = new Engine({ listen, timers: defaultTimers, clock: systemClock, log, tls });
-  const links = new TcpLinkServer(running, { host: admin.address, port: admin.port, secret });
+  const links = new TcpLinkServer(running, { host: admin.address, port: admin.port, secret, log });
   const ended = new Promise<void>((resolve) => {
     onShutdown({ first: () => resolve(), again: () => process.exit(1) });
   });
@@ -38,7 +38,10 @@ export async function engine({ listen, admin, secret, ...files }: EngineCommandO
     await running.stop();
     return exitCodes.system;
   }
-  log.info({ sip: running.listening.map(formatListenAddress), applications: links.port }, "engine up");
+  log.info(
+    { sip: running.listening.map(formatListenAddress), applications: formatHostPort({ ...admin, port: links.port }) },
+    "engine up",
+  );
   await ended;
   await links.stop();
   await running.stop();
@@ -64,6 +67,9 @@ const defaultListen: readonly ListenAddress[] = [
   { protocol: "tcp", address: "127.0.0.1", port: 5_060 },
 ];
 
+/** As drachtio-server has it. */
+const defaultAdmin = { address: "127.0.0.1", port: 9_022 };
+
 export const engineCommand = new Command("engine")
   .description("run the SIP engine alone, for applications on drachtio-srf (srf.connect)")
   .option(
@@ -71,7 +77,11 @@ export const engineCommand = new Command("engine")
     "where SIP is spoken; may be repeated (default: UDP and TCP 127.0.0.1:5060)",
     addListen,
   )
-  .option("-a, --admin <address>", "where applications connect", readAdmin, { address: "127.0.0.1", port: 9_022 })
+  .addOption(
+    new Option("-a, --admin <address>", "where applications connect")
+      .argParser(readAdmin)
+      .default(defaultAdmin, formatHostPort(defaultAdmin)),
+  )
   .option("-s, --secret <secret>", "what applications must know", "cymru")
   .option("--tls-certificate <file>", "for tls:// addresses: the certificate (PEM)", "")
   .option("--tls-key <file>", "its private key", "")

@@ -120,8 +120,8 @@ export class WorkerEngine {
       case "counters":
         this.#counters = message.counters;
         return;
-      case "warning":
-        this.#log.warn(message.detail, message.message);
+      case "log":
+        this.#log[message.level](message.detail, message.message);
         return;
       case "stopped":
         this.#virtual.socket.close();

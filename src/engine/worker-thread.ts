@@ -19,7 +19,10 @@ function run(port: MessagePort, settings: WorkerSettings): void {
     ...(settings.tls && { tls: settings.tls }),
     dns: settings.dns,
     clock: systemClock,
-    log: { warn: (detail, message) => tell({ kind: "warning", detail: plain(detail), message }) },
+    log: {
+      warn: (detail, message) => tell({ kind: "log", level: "warn", detail: plain(detail), message }),
+      debug: (detail, message) => tell({ kind: "log", level: "debug", detail: plain(detail), message }),
+    },
   });
   const queue = new FrameQueue(
     (stage) => engine.appStage(stage),

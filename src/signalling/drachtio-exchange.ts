@@ -99,12 +99,15 @@ export class DrachtioExchange implements Exchange {
 
 /** The reason phrase with which drachtio-server and our own engine make up the 503 for a name without an address. */
 const nameUnknown = "DNS Error";
+const plainPhrase = "Service Unavailable";
 
 /** The engine's own finals have no source address: 408 for timers B and F, 503 and 410 for the transport. */
 function localOutcome(status: number, reason: string): Outcome {
   if (status !== 503 && status !== 410) return { kind: "timeout" };
-  const failure = { kind: "transport-failure", detail: reason } as const;
-  return reason === nameUnknown ? { ...failure, unresolved: true } : failure;
+  if (reason === nameUnknown) return { kind: "transport-failure", detail: "no address for the name", unresolved: true };
+  // drachtio-server says no more than this.
+  const detail = reason === plainPhrase ? "the engine could not deliver the request" : reason;
+  return { kind: "transport-failure", detail };
 }
 
 const causes: readonly (readonly [text: RegExp, cause: RefusalCause])[] = [

@@ -41,6 +41,7 @@ export interface EngineLink {
 export interface SignallingLog {
   error(detail: object, message: string): void;
   warn(detail: object, message: string): void;
+  debug(detail: object, message: string): void;
 }
 
 const unreachable = "WEIR_ENGINE_UNREACHABLE" satisfies ErrorCode;

@@ -67,7 +67,7 @@ let stages: (() => void)[] = [];
 const core = new Core({
   clock: systemClock,
   timers: defaultTimers,
-  log: { warn: (detail, message) => console.error(message, detail) },
+  log: { warn: (detail, message) => console.error(message, detail), debug: () => {} },
   transports: {
     listening: [],
     flowTo: () => carrier.flow,

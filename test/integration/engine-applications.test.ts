@@ -40,7 +40,12 @@ async function rawApp(port: number) {
 
 async function engineWithLinks() {
   const { engine, port } = await startEngine();
-  const links = new TcpLinkServer(engine, { host: "127.0.0.1", port: 0, secret: "s3cret" });
+  const lines: string[] = [];
+  const log = {
+    info: (_: object, message: string) => lines.push(message),
+    warn: (_: object, message: string) => lines.push(message),
+  };
+  const links = new TcpLinkServer(engine, { host: "127.0.0.1", port: 0, secret: "s3cret", log });
   await links.start();
   closers.push(
     () => engine.stop(),
@@ -48,10 +53,22 @@ async function engineWithLinks() {
   );
   const peer = await RawPeer.open();
   closers.push(() => peer.close());
-  return { engine, port, links, peer };
+  return { engine, port, links, peer, lines };
 }
 
 describe("an application connection", () => {
+  it("is told in the log when it comes with the secret, comes without it, and goes", async () => {
+    const { links, lines } = await engineWithLinks();
+    const stranger = await rawApp(links.port);
+    await stranger.ask("authenticate|other|");
+    expect(lines).toEqual(["application refused: wrong secret"]);
+    const app = await rawApp(links.port);
+    await app.ask("authenticate|s3cret|");
+    expect(lines.slice(1)).toEqual(["application connected"]);
+    app.socket.destroy();
+    await vi.waitFor(() => expect(lines.slice(2)).toEqual(["application gone"]));
+  });
+
   it("is told what the engine listens on, and its pings are answered", async () => {
     const { links, port, engine } = await engineWithLinks();
     const app = await rawApp(links.port);

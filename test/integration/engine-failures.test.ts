@@ -54,7 +54,10 @@ describe.each(links)("what goes wrong for an application %s", (_, start) => {
     closed.close();
     for (const transport of ["udp", "tcp"]) {
       const refused = await app.request({ uri: `sip:127.0.0.1:${port};transport=${transport}`, method: "INVITE" });
-      expect((await refused.next(503)).res.source_address).toBe("");
+      expect((await refused.next(503)).res).toMatchObject({
+        source_address: "",
+        reason: transport === "udp" ? "port closed, told by ICMP (ECONNREFUSED)" : "connection refused (ECONNREFUSED)",
+      });
     }
     await scene.nothingLeft();
   });

@@ -37,7 +37,7 @@ describe("a listener of a realm that takes agents alone, with unknown-source map
 
   async function engineWith(unknownSource: string): Promise<Engine> {
     const { listen, sources = [], timers } = closedBy(port, unknownSource);
-    const engine = new Engine({ listen, sources, timers, clock: systemClock, log: { warn() {} } });
+    const engine = new Engine({ listen, sources, timers, clock: systemClock, log: { warn() {}, debug() {} } });
     await engine.start();
     closers.push(() => engine.stop());
     return engine;

@@ -152,7 +152,7 @@ export async function startEngine(options: Partial<EngineOptions> = {}): Promise
     ],
     timers: shortTimers,
     clock: systemClock,
-    log: { warn: () => {} },
+    log: { warn: () => {}, debug: () => {} },
     ...options,
   });
   await engine.start();

@@ -5,7 +5,7 @@ import { App, RawPeer, requestText } from "./engine-support.ts";
 
 const program = new URL("./engine-worker-thread.mjs", import.meta.url);
 const timers = { t1: 50, t2: 200, t4: 250 };
-const log = { warn: () => {} };
+const log = { warn: () => {}, debug: () => {} };
 
 describe("the engine in a worker thread", () => {
   let engine: WorkerEngine;

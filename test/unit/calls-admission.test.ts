@@ -49,6 +49,13 @@ describe("a caller is told (SEMANTICS section 7)", () => {
     expect(bench.invite({ ...fromAgentA, headers: { "call-id": "in-2" } }).statuses).toEqual([]);
   });
 
+  it("what the log names too, without an agent where none was asked", () => {
+    const bench = new CallBench({ noRoute: true });
+    bench.invite();
+    expect(bench.logged.at(-1)).toMatchObject({ msg: "call ended", end: "rejected", status: 404, refusal: "no-route" });
+    expect(bench.logged.at(-1)).not.toHaveProperty("agent");
+  });
+
   it("what local-response-map says instead: status, phrase, cause; Retry-After stays with the name", () => {
     const responses = {
       "no-route": { status: 480, "q850-cause": 1 },
@@ -60,6 +67,7 @@ describe("a caller is told (SEMANTICS section 7)", () => {
       reason: "Temporarily Unavailable",
       headers: { reason: "Q.850;cause=1" },
       body: "",
+      cause: "no-route",
     });
     const bench = new CallBench({ agents: [{ "max-outbound-sessions": 1 }], responses });
     bench.talk();

@@ -8,11 +8,13 @@ import type { FrameWriter } from "./frame-writer.ts";
 import type { IncomingRequests } from "./incoming-request.ts";
 import type { OutgoingRequest } from "./outgoing-request.ts";
 import type { PlainRequest } from "./plain-request.ts";
+import type { Undelivered } from "./undelivered.ts";
 import type { WayOut } from "./way-out.ts";
 
 /** What the engine wants to tell its operator. */
 export interface EngineLog {
   warn(detail: object, message: string): void;
+  debug(detail: object, message: string): void;
 }
 
 /** What the parts of the core share. */
@@ -20,6 +22,7 @@ export interface CoreContext {
   readonly clock: Clock;
   readonly timers: TimerValues;
   readonly log: EngineLog;
+  readonly undelivered: Undelivered;
   readonly counters: CoreCounters;
   readonly frames: FrameWriter;
   readonly layer: TransactionLayer;

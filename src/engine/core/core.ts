@@ -20,6 +20,7 @@ import { InDialog } from "./in-dialog.ts";
 import { IncomingRequests } from "./incoming-request.ts";
 import { Uac } from "./uac.ts";
 import { Uas } from "./uas.ts";
+import { Undelivered } from "./undelivered.ts";
 import { type Names, WayOut, type Ways } from "./way-out.ts";
 
 /** What applications are told at authentication. drachtio-srf pings only a server that calls itself v0.8.2 or later. */
@@ -54,6 +55,7 @@ export class Core implements TransactionUser, AppSessionUser {
       clock,
       timers,
       log,
+      undelivered: new Undelivered(clock, log),
       counters: newCoreCounters(),
       frames: new FrameWriter(clock),
       layer: new TransactionLayer({ transports, clock, timers, user: this }),

@@ -1,6 +1,8 @@
 import { parseMessage, SipMessage } from "../message/sip-message.ts";
+import { hostPort } from "../message/uri.ts";
 import { responseTo } from "../message/write.ts";
 import type { ClientTransaction, ClientTransactionUser } from "../transaction/users.ts";
+import { failureText } from "../transport/failure-text.ts";
 import type { Flow } from "../transport/transport.ts";
 import type { AppSession } from "./app-session.ts";
 import type { CoreContext } from "./context.ts";
@@ -17,6 +19,7 @@ export abstract class OutgoingRequest implements ClientTransactionUser {
   dialogId: string;
   protected readonly core: CoreContext;
   #client: ClientTransaction | undefined = undefined;
+  #flow: Flow | undefined = undefined;
   /** The request's text while it may be needed for a made-up response. */
   #text = "";
   #over = false;
@@ -42,6 +45,7 @@ export abstract class OutgoingRequest implements ClientTransactionUser {
 
   /** Sends the request that was accepted. `branch`: of its Via. */
   send(branch: string, flow: Flow): void {
+    this.#flow = flow;
     this.#client = this.core.layer.request({ method: this.method, branch, text: this.#text }, flow, this);
   }
 
@@ -64,9 +68,19 @@ export abstract class OutgoingRequest implements ClientTransactionUser {
   }
 
   transportFailure(error: Error): void {
+    const flow = this.#flow;
+    if (this.#over || flow === undefined) return;
     this.core.counters.localFailures++;
-    this.core.log.warn({ reason: error.message }, "request not delivered");
-    this.makeUp(503, asPhrase(error.message));
+    const { protocol, remoteAddress, remotePort } = flow;
+    const reason = failureText(error, protocol);
+    const request = parseMessage(this.#text, { lenient: true });
+    this.core.undelivered.tell({
+      peer: `${protocol}://${hostPort(remoteAddress, remotePort)}`,
+      method: this.method,
+      "call-id": request instanceof SipMessage ? request.callId : "",
+      reason,
+    });
+    this.makeUp(503, asPhrase(reason));
   }
 
   /** Ends the request by a response that the peer never gave. */
@@ -90,6 +104,7 @@ export abstract class OutgoingRequest implements ClientTransactionUser {
   protected end(): void {
     this.#over = true;
     this.#text = "";
+    this.#flow = undefined;
     this.core.outgoing.delete(this.id);
   }
 

@@ -17,6 +17,8 @@ export interface AppLink {
   readonly routesEverything: boolean;
   /** The secret the application must present; undefined = any. */
   readonly secret: string | undefined;
+  /** The application has shown the secret, or another. */
+  authenticated?(right: boolean): void;
   /**
    * Queues a payload; payloads arrive in order. `apart` keeps it out of the event-loop turn in which earlier ones arrive,
    * so that promises those resolve run first.

@@ -12,6 +12,13 @@ export interface TcpLinkOptions {
   /** 0 = any free port; see `TcpLinkServer.port`. */
   readonly port: number;
   readonly secret: string;
+  readonly log?: LinkLog;
+}
+
+/** Hears of applications that come and go. */
+export interface LinkLog {
+  info(detail: object, message: string): void;
+  warn(detail: object, message: string): void;
 }
 
 class TcpLink implements AppLink {
@@ -23,11 +30,13 @@ class TcpLink implements AppLink {
   readonly #queue: FrameQueue;
   readonly #session: AppPeer;
   readonly #reader = new FrameReader();
+  #known = false;
 
   constructor(
     host: LinkHost,
     socket: Socket,
     readonly secret: string,
+    readonly log: LinkLog | undefined,
   ) {
     this.#socket = socket;
     this.peer = `${socket.remoteAddress}:${socket.remotePort}`;
@@ -45,7 +54,15 @@ class TcpLink implements AppLink {
     socket.on("close", () => {
       this.#queue.clear();
       this.#session.closed();
+      if (this.#known) log?.info({ application: this.peer }, "application gone");
     });
+  }
+
+  authenticated(right: boolean): void {
+    const detail = { application: this.peer };
+    if (!right) this.log?.warn(detail, "application refused: wrong secret");
+    else if (!this.#known) this.log?.info(detail, "application connected");
+    this.#known = right;
   }
 
   deliver(payload: string, apart?: boolean): void {
@@ -87,7 +104,7 @@ export class TcpLinkServer {
   constructor(host: LinkHost, options: TcpLinkOptions) {
     this.#options = options;
     this.#server = createServer((socket) => {
-      const link = new TcpLink(host, socket, options.secret);
+      const link = new TcpLink(host, socket, options.secret, options.log);
       this.#links.add(link);
       socket.on("close", () => this.#links.delete(link));
     });

@@ -30,5 +30,5 @@ export type FromEngine =
   | { readonly kind: "started"; readonly listening: readonly Target[] }
   | { readonly kind: "failed"; readonly detail: Readonly<Record<string, unknown>>; readonly reason: string }
   | { readonly kind: "counters"; readonly counters: object }
-  | { readonly kind: "warning"; readonly detail: object; readonly message: string }
+  | { readonly kind: "log"; readonly level: "warn" | "debug"; readonly detail: object; readonly message: string }
   | { readonly kind: "stopped" };
