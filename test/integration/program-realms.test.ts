@@ -16,6 +16,12 @@ describe("realms", () => {
 
   beforeAll(async () => {
     for (const each of [access, core, agent]) each.port = await freePort(each.address);
+    // Before the first ping, or it would be out of service.
+    carrier = await RawUa.open(agent, (arrival, ua) => {
+      atCarrier.push(arrival);
+      const { message, from } = arrival;
+      if (message.status === 0 && message.method !== "ACK") ua.send(responseTo(message, 200, "OK", agent), from);
+    });
     weir = await Weir.start({
       agents: {
         carrier: {
@@ -33,11 +39,6 @@ describe("realms", () => {
           { identifier: "core", listen: [`udp://${core.address}:${core.port}`], allow: "agents" },
         ],
       },
-    });
-    carrier = await RawUa.open(agent, (arrival, ua) => {
-      atCarrier.push(arrival);
-      const { message, from } = arrival;
-      if (message.status === 0 && message.method !== "ACK") ua.send(responseTo(message, 200, "OK", agent), from);
     });
   });
 
