@@ -1,30 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { AgentEvents } from "../../src/agents/agent-events.ts";
-import { AgentManager } from "../../src/agents/agent-manager.ts";
-import { type AgentParams, agentParams } from "../../src/agents/params.ts";
-import { defaultsOf } from "../../src/params.ts";
-import {
-  type FailoverParams,
-  failoverParams,
-  type GroupParams,
-  groupParams,
-  type Strategy,
-} from "../../src/routing/params.ts";
-import type { RoutePlan, Selection } from "../../src/routing/route-plan.ts";
-import { Router } from "../../src/routing/router.ts";
-import { ManualClock } from "../support/manual-clock.ts";
+import type { AgentParams } from "../../src/agents/params.ts";
+import type { FailoverParams, GroupParams, Strategy } from "../../src/routing/params.ts";
+import type { RoutePlan } from "../../src/routing/route-plan.ts";
+import { groupWith, policyWith, RoutingBench, where } from "../support/routing.ts";
 
 type AgentOptions = Partial<AgentParams>;
-type GroupOptions = Partial<GroupParams>;
 
-const group = (name: string, strategy: Strategy, dest: string[], more: GroupOptions = {}): GroupParams => ({
-  ...defaultsOf(groupParams),
-  failover: {},
-  ...more,
-  "group-name": name,
-  strategy,
-  dest,
-});
+const group = (name: string, strategy: Strategy, dest: string[], more: Partial<GroupParams> = {}): GroupParams =>
+  groupWith(name, dest, { ...more, strategy });
 
 /** A router over agents a, b, c, … with these options, and one policy that sends everything to `nextHops`. */
 function routing(
@@ -33,60 +16,15 @@ function routing(
   nextHops: string[] = ["SAG:g"],
   failover: Partial<FailoverParams> = {},
 ) {
-  const clock = new ManualClock();
-  const params = options.map((each, i) => ({
-    ...defaultsOf(agentParams),
-    "rate-constraints": [],
-    "ip-address": `127.0.0.${11 + i}`,
-    ...each,
-    hostname: "abcdefgh"[i] ?? "z",
-  }));
-  const agents = new AgentManager(params, { clock, random: () => 0.5, events: new AgentEvents() });
-  const policies = [
-    {
-      "from-address": ["*"],
-      "to-address": ["*"],
-      "source-realm": ["*"],
-      methods: [],
-      "policy-attributes": nextHops.map((hop, cost) => ({ "next-hop": hop, cost })),
-    },
-  ];
-  const router = new Router({ groups, policies, failover: { ...defaultsOf(failoverParams), ...failover } }, agents);
-  const plan = () =>
-    router.plan({
-      method: "INVITE",
-      from: "33",
-      fromHost: "h",
-      to: "44",
-      toHost: "h",
-      sourceRealm: "default",
-      at: clock.date(),
-    });
-  const agent = (name: string) => {
-    const found = agents.get(name);
-    if (!found) throw new Error(`no agent ${name}`);
-    return found;
+  const policies = nextHops.map((hop, cost) => policyWith("*", hop, { cost }));
+  const bench = new RoutingBench({ agents: options, groups, policies, failover });
+  return {
+    clock: bench.clock,
+    plan: () => bench.plan(),
+    agent: (name: string) => bench.agent(name),
+    /** Where each attempt of one call goes when every attempt fails with `status`. */
+    attempts: (plan: RoutePlan, status = 503) => bench.attempts(status, plan),
   };
-  return { clock, plan, agent };
-}
-
-const where = (selection: Selection) =>
-  selection.kind === "agent"
-    ? selection.agent.hostname
-    : selection.kind === "address"
-      ? selection.address
-      : selection.cause;
-
-/** Where each attempt of one call goes when every attempt fails with `status`. */
-function attempts(plan: RoutePlan, status = 503): string[] {
-  const names: string[] = [];
-  for (;;) {
-    const selection = plan.next();
-    names.push(where(selection));
-    if (selection.kind === "exhausted") return names;
-    if (selection.kind === "agent") selection.lease.release("rejected");
-    if (!plan.failed(status)) return names;
-  }
 }
 
 /** Where each of `count` calls goes that are answered and stay up. */
@@ -95,12 +33,12 @@ const answered = (plan: () => RoutePlan, count: number) =>
 
 describe("a route plan", () => {
   it("tries each member of the group once, then is exhausted", () => {
-    const { plan } = routing([{}, {}, {}], [group("g", "hunt", ["a", "b", "c"])]);
+    const { attempts, plan } = routing([{}, {}, {}], [group("g", "hunt", ["a", "b", "c"])]);
     expect(attempts(plan())).toEqual(["a", "b", "c", "next-hop-sa-oos"]);
   });
 
   it("does not go on after a response that is not among recurse-codes", () => {
-    const { plan } = routing([{}, {}], [group("g", "hunt", ["a", "b"])]);
+    const { attempts, plan } = routing([{}, {}], [group("g", "hunt", ["a", "b"])]);
     expect(attempts(plan(), 486)).toEqual(["a"]);
   });
 
@@ -114,41 +52,43 @@ describe("a route plan", () => {
 
   it("leaves the group after one attempt when sag-recursion is disabled", () => {
     const groups = [group("g", "hunt", ["a", "b"], { "sag-recursion": "disabled" })];
-    const { plan } = routing([{}, {}, {}], groups, ["SAG:g", "c"]);
+    const { attempts, plan } = routing([{}, {}, {}], groups, ["SAG:g", "c"]);
     expect(attempts(plan())).toEqual(["a", "c", "next-hop-sa-oos"]);
   });
 
   it("leaves the group after a response of stop-sag-recurse", () => {
     const groups = [group("g", "hunt", ["a", "b"], { "stop-sag-recurse": [{ from: 500, to: 503 }] })];
-    const { plan } = routing([{}, {}, {}], groups, ["SAG:g", "c"]);
+    const { attempts, plan } = routing([{}, {}, {}], groups, ["SAG:g", "c"]);
     expect(attempts(plan(), 502)).toEqual(["a", "c", "next-hop-sa-oos"]);
   });
 
   it("lets a group set its own recurse-codes", () => {
     const groups = [group("g", "hunt", ["a", "b"], { failover: { "recurse-codes": [{ from: 486, to: 486 }] } })];
-    const { plan } = routing([{}, {}], groups);
+    const { attempts, plan } = routing([{}, {}], groups);
     expect(attempts(plan(), 486)).toEqual(["a", "b", "next-hop-sa-oos"]);
     expect(attempts(plan(), 503)).toEqual(["a"]);
   });
 
   it("gives an agent one attempt however many next hops name it", () => {
-    const { plan } = routing([{}, {}], [group("g", "hunt", ["a", "b"])], ["a", "SAG:g"]);
+    const { attempts, plan } = routing([{}, {}], [group("g", "hunt", ["a", "b"])], ["a", "SAG:g"]);
     expect(attempts(plan())).toEqual(["a", "b", "next-hop-sa-oos"]);
   });
 
   it("goes to a next hop that is no agent", () => {
-    const { plan } = routing([{}], [], ["sip:198.51.100.9:5070"]);
+    const { attempts, plan } = routing([{}], [], ["sip:198.51.100.9:5070"]);
     expect(attempts(plan())[0]).toBe("sip:198.51.100.9:5070");
   });
 
   it("stops after max-attempts", () => {
-    const { plan } = routing([{}, {}, {}], [group("g", "hunt", ["a", "b", "c"])], undefined, { "max-attempts": 2 });
+    const { attempts, plan } = routing([{}, {}, {}], [group("g", "hunt", ["a", "b", "c"])], undefined, {
+      "max-attempts": 2,
+    });
     expect(attempts(plan())).toHaveLength(3);
   });
 
   it("uses a nested group up before the outer group's next member", () => {
     const groups = [group("g", "hunt", ["SAG:inner", "c"]), group("inner", "hunt", ["a", "b"])];
-    const { plan } = routing([{}, {}, {}], groups);
+    const { attempts, plan } = routing([{}, {}, {}], groups);
     expect(attempts(plan())).toEqual(["a", "b", "c", "next-hop-sa-oos"]);
   });
 });

@@ -180,85 +180,68 @@ function closeSocket(socket: dgram.Socket | undefined): Promise<void> {
   return new Promise((resolve) => socket.close(resolve));
 }
 
-/** A peer reached by the listening socket. Many are made (one a datagram), so there is little in it. */
-class UdpFlow implements Flow, Writer {
+/** The path from a listening address to one UDP peer. */
+abstract class UdpPath implements Flow, Writer {
   readonly protocol = "udp";
   readonly reliable = false;
-  readonly #listener: UdpListener;
-  readonly #turn: Turn;
-  #failures: FailureListeners | undefined;
 
   constructor(
-    listener: UdpListener,
-    turn: Turn,
+    protected readonly listener: UdpListener,
+    protected readonly turn: Turn,
     readonly remoteAddress: string,
     readonly remotePort: number,
-  ) {
-    this.#listener = listener;
-    this.#turn = turn;
-  }
+  ) {}
 
   get localAddress(): string {
-    return this.#listener.addressFor(this.remoteAddress);
+    return this.listener.addressFor(this.remoteAddress);
   }
 
   get localPort(): number {
-    return this.#listener.port;
+    return this.listener.port;
   }
 
   send(text: string): void {
-    this.#turn.send(this, text);
+    this.turn.send(this, text);
   }
+
+  abstract write(text: string): void;
+  abstract onFailure(listener: FailureListener): () => void;
+}
+
+/** A peer reached by the listening socket. Many are made (one a datagram), so there is little in it. */
+class UdpFlow extends UdpPath {
+  #failures: FailureListeners | undefined;
 
   write(text: string): void {
     const failures = this.#failures;
     const bytes = Buffer.from(text, "latin1");
     if (failures === undefined || failures.size === 0) {
-      this.#listener.sendTo(bytes, this.remoteAddress, this.remotePort);
+      this.listener.sendTo(bytes, this.remoteAddress, this.remotePort);
     } else {
-      this.#listener.sendTo(bytes, this.remoteAddress, this.remotePort, (error) =>
-        this.#listener.fail(failures, error),
-      );
+      this.listener.sendTo(bytes, this.remoteAddress, this.remotePort, (error) => this.listener.fail(failures, error));
     }
   }
 
   onFailure(listener: FailureListener): () => void {
-    this.#failures ??= new FailureListeners((error) => this.#turn.defect(error));
+    this.#failures ??= new FailureListeners((error) => this.turn.defect(error));
     return this.#failures.add(listener);
   }
 }
 
 /** A peer with a connected socket: the only kind to which the system reports ICMP port or host unreachable. */
-class WatchedPeer implements Flow, Writer {
-  readonly protocol = "udp";
-  readonly reliable = false;
-  readonly #listener: UdpListener;
-  readonly #turn: Turn;
+class WatchedPeer extends UdpPath {
   readonly #failures: FailureListeners;
 
   constructor(
     listener: UdpListener,
     turn: Turn,
     readonly socket: dgram.Socket,
-    readonly remoteAddress: string,
-    readonly remotePort: number,
+    remoteAddress: string,
+    remotePort: number,
   ) {
-    this.#listener = listener;
-    this.#turn = turn;
+    super(listener, turn, remoteAddress, remotePort);
     this.#failures = new FailureListeners((error) => turn.defect(error));
     socket.on("error", (error) => this.#failed(error));
-  }
-
-  get localAddress(): string {
-    return this.#listener.addressFor(this.remoteAddress);
-  }
-
-  get localPort(): number {
-    return this.#listener.port;
-  }
-
-  send(text: string): void {
-    this.#turn.send(this, text);
   }
 
   write(text: string): void {
@@ -268,7 +251,7 @@ class WatchedPeer implements Flow, Writer {
       this.socket.send(bytes, (error) => error !== null && this.#failed(error));
     } catch {
       // This socket was given up (the peer was the one used longest ago) while somebody still held the flow.
-      this.#listener.sendTo(bytes, this.remoteAddress, this.remotePort, (error) => this.#failed(error));
+      this.listener.sendTo(bytes, this.remoteAddress, this.remotePort, (error) => this.#failed(error));
     }
   }
 
@@ -277,6 +260,6 @@ class WatchedPeer implements Flow, Writer {
   }
 
   #failed(error: Error): void {
-    this.#listener.fail(this.#failures, error);
+    this.listener.fail(this.#failures, error);
   }
 }
