@@ -52,6 +52,7 @@ export class Weir {
   readonly agents: AgentManager;
   readonly calls: CallManager;
   readonly registrations: Registrations;
+  readonly metrics: Metrics;
   readonly #surrogates: Surrogates;
   readonly #config: WeirConfig;
   readonly #log: Log;
@@ -92,7 +93,7 @@ export class Weir {
     const registrar = this.registrations;
     this.#surrogates = new Surrogates(this.agents, { ...common, random, log });
     this.calls = new CallManager(config, { ...common, agents: this.agents, log, registrar });
-    const metrics = new Metrics(
+    this.metrics = new Metrics(
       [
         ...agentMetrics(this.agents, watch),
         ...callMetrics(this.calls),
@@ -116,7 +117,7 @@ export class Weir {
       },
       missing: () => this.#missing(),
     };
-    this.#admin = new AdminApi(views, metrics);
+    this.#admin = new AdminApi(views, this.metrics);
   }
 
   /** Serves the admin API, then takes calls; either both or none. Throws WEIR_LISTEN_FAILED. */

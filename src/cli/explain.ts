@@ -60,13 +60,16 @@ export function explanationText(explanation: Explanation): string {
         candidate.calling ?? request.from,
       ]),
     ),
-    `${candidates.length > 0 ? "if all fail" : "result"}: ${refusalText(exhausted)}`,
+    candidates.length > 0 ? ifAllFail : `result: ${refusalText(exhausted)}`,
   ]
     .filter((part) => part !== "")
     .join("\n\n");
 }
 
-/** What the caller is told then, as it is before `local-response-map`, and its name. */
+/** Once an agent was asked, the caller is told how the last one ended and not why there is no other. */
+const ifAllFail = "if all fail: the last one's response; 408 if it was silent, 503 if it could not be reached";
+
+/** What the caller is told where nobody can be asked, as it is before `local-response-map`, and its name. */
 function refusalText(cause: Explanation["exhausted"]): string {
   const { status, reason } = localResponses[cause];
   return `${status} ${reason} (${cause})`;

@@ -30,6 +30,7 @@ export const single = (kind: MetricSource["kind"], name: string, help: string, r
 export class Metrics {
   readonly #registry = new Registry();
   readonly #late: () => readonly MetricSource[];
+  readonly #sources: MetricSource[] = [];
   #scrape: object = {};
 
   /** `late`: sources that may become known only while the program runs; each is taken once, by its name. */
@@ -41,6 +42,11 @@ export class Metrics {
 
   get contentType(): string {
     return this.#registry.contentType;
+  }
+
+  /** Every metric that has been taken, beside those of Node.js itself. */
+  get sources(): readonly MetricSource[] {
+    return this.#sources;
   }
 
   /** One metric a turn of the event loop: with thousands of agents, calls must not wait for the whole page. */
@@ -56,7 +62,9 @@ export class Metrics {
     return `${page.join("\n\n")}\n`;
   }
 
-  #add({ kind, name, help, labels = [], samples }: MetricSource): void {
+  #add(source: MetricSource): void {
+    this.#sources.push(source);
+    const { kind, name, help, labels = [], samples } = source;
     const common = { name, help, labelNames: [...labels], registers: [this.#registry] };
     if (kind === "counter") {
       const counter: Counter = new Counter({

@@ -36,7 +36,7 @@ export interface SkippedView {
   readonly exceeded: readonly Exceeded[];
   /** Attempts made before it was asked. */
   readonly after: number;
-  /** All of it in a line: `O: timeout since 12:01:07, resumes 12:01:37`. */
+  /** All of it in a line: `O: no response since 12:01:07Z, resumes 12:01:37Z`. */
   readonly why: string;
 }
 
@@ -186,4 +186,5 @@ const reasonTexts: Readonly<Record<string, string>> = {
 
 const rounded = (value: number): number => Math.round(value * 100) / 100;
 
-const timeOf = (iso: string): string => iso.slice(11, 19);
+/** Of the day, in UTC. */
+const timeOf = (iso: string): string => `${iso.slice(11, 19)}Z`;

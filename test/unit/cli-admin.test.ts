@@ -7,7 +7,7 @@ import { AgentManager } from "../../src/agents/agent-manager.ts";
 import type { CallSnapshot } from "../../src/calls/record.ts";
 import { agents } from "../../src/cli/agents.ts";
 import { calls } from "../../src/cli/calls.ts";
-import { explain } from "../../src/cli/explain.ts";
+import { explain, explanationText } from "../../src/cli/explain.ts";
 import { measure, table } from "../../src/cli/table.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { AdminApi } from "../../src/operations/admin-api.ts";
@@ -147,7 +147,22 @@ describe("weir explain", () => {
     expect(text).toMatch(/^local-policies\[1\] +methods$/m);
     expect(text).toMatch(/^carrier-a +C: max-outbound-sessions 2\/2$/m);
     expect(text).toMatch(/^1 +carrier-b +carriers +4420 +33$/m);
-    expect(text).toMatch(/^if all fail: 503 Service Unavailable \(next-hop-sa-exc-constraints\)$/m);
+    expect(text).toMatch(/^if all fail: the last one's response; /m);
+  });
+
+  it("says what the caller is told where there is no candidate", () => {
+    const request = {
+      method: "INVITE",
+      from: "33",
+      fromHost: "",
+      to: "44",
+      toHost: "",
+      sourceRealm: "default",
+      carrier: "",
+    };
+    const nothing = { policies: [], unfit: [], candidates: [], skipped: [], exhausted: "no-route" } as const;
+    const text = explanationText({ request: { ...request, at: "2026-03-01T08:00:00.000Z" }, ...nothing });
+    expect(text.split("\n").at(-1)).toBe("result: 404 No Routes Found (no-route)");
   });
 
   it("moves no count", async () => {

@@ -68,7 +68,7 @@ describe("an explanation", () => {
       { agent: "b", state: { letter: "C" }, exceeded: [{ limit: "max-outbound-sessions", value: 1, maximum: 1 }] },
     ]);
     expect(skipped.map(({ why }) => why)).toEqual([
-      `O: no response since ${wentAt.slice(11, 19)}, resumes ${backAt.slice(11, 19)}`,
+      `O: no response since ${wentAt.slice(11, 19)}Z, resumes ${backAt.slice(11, 19)}Z`,
       "C: max-outbound-sessions 1/1",
     ]);
     expect(exhausted).toBe("next-hop-sa-exc-constraints");

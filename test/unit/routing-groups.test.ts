@@ -82,7 +82,7 @@ describe("a Retry-After", () => {
     for (const name of ["a", "b", "c"]) held(bench, name);
     const { candidates, skipped } = bench.explain();
     expect(candidates).toMatchObject([{ agent: "c" }]);
-    expect(skipped[0]?.why).toMatch(/^C: retry-after 27\/60, resumes \d\d:\d\d:\d\d$/);
+    expect(skipped[0]?.why).toMatch(/^C: retry-after 27\/60, resumes \d\d:\d\d:\d\dZ$/);
   });
 });
 
