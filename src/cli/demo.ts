@@ -16,7 +16,7 @@ export interface DemoOptions {
 /** Between two pages: a terminal shows each in the place of the last, a file keeps them all. */
 const pageMs = { live: 500, plain: 5_000 };
 
-/** `weir demo`: Weir, carriers and callers until Ctrl-C, SIGTERM or the end of the time. The exit status. */
+/** `weir demo`: Weir, carriers and callers until Ctrl-C, SIGTERM, SIGHUP or the end of the time. The exit status. */
 export async function demo({ seconds }: DemoOptions, terminal: Terminal = process.stdout): Promise<number> {
   const ended = new AbortController();
   const screen = new Screen(terminal);
