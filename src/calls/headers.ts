@@ -88,6 +88,8 @@ export function inviteFor(invite: IncomingRequest, to: Destination): SentRequest
 /** A request outside any dialog as it is sent on. */
 export interface SentRequest {
   readonly uri: string;
+  /** A SIP URI of where to send it, where its own does not say. */
+  readonly nextHop?: string;
   readonly headers: Record<string, string>;
 }
 

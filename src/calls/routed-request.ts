@@ -12,6 +12,7 @@ import type {
 } from "../signalling/port.ts";
 import { type AttemptFailure, isOfThisAddress, mayFailOver } from "./failover-policy.ts";
 import type { HeaderRules } from "./header-rules.ts";
+import type { SentRequest } from "./headers.ts";
 import type { LocalReplies } from "./local-responses.ts";
 import { type Candidate, candidateAfter, candidateOf } from "./next-hop.ts";
 import { replyTo } from "./relay.ts";
@@ -30,7 +31,7 @@ export interface RoutedRequestParts {
 /** What the relay of a kind of requests is made of. */
 export interface RoutedRequestOptions {
   /** The request as it goes to a candidate. */
-  readonly outgoing: (to: Candidate) => { readonly uri: string; readonly headers: Record<string, string> };
+  readonly outgoing: (to: Candidate) => SentRequest;
   /** May change the final response before it is passed back; not asked about what Weir answers by itself. */
   readonly answered?: (
     response: IncomingResponse,
@@ -116,11 +117,11 @@ export class RoutedRequest {
   #send(candidate: Candidate): void {
     const attempt = new RequestAttempt(this, this.#parts, candidate);
     this.#current = attempt;
-    const { uri, headers } = this.#options.outgoing(candidate);
+    const { headers, ...where } = this.#options.outgoing(candidate);
     this.#parts.headerRules.apply(headers, "requests", this.#options.from, candidate.agent);
     const { method, body } = this.#request;
     const peer = this.#options.ownCredentials && candidate.agent?.hostname;
-    const request = { method, uri, ...routeTo(candidate.hop), peer, dialogId: "", headers, body };
+    const request = { method, ...where, ...routeTo(candidate.hop), peer, dialogId: "", headers, body };
     attempt.start(request, this.#route.failover["first-response-timeout"]);
   }
 

@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
-import { dropOption, relayedRequestHeaders, relocated, toHop } from "../calls/headers.ts";
-import type { Candidate } from "../calls/next-hop.ts";
+import { isIP } from "node:net";
+import { dropOption, relayedRequestHeaders, relocated, type SentRequest, toHop } from "../calls/headers.ts";
+import type { Candidate, NextHop } from "../calls/next-hop.ts";
 import type { Clock } from "../clock.ts";
+import { hostPort, parseNameAddr, parseUri, type SipUri } from "../signalling/addresses.ts";
 import type { IncomingRequest, IncomingResponse } from "../signalling/port.ts";
 import { type RegisteredContact, type Registration, readContacts, withExpires } from "../signalling/registration.ts";
 import { type Bindings, userFor } from "./bindings.ts";
@@ -11,6 +13,18 @@ const defaultExpires = 3_600;
 
 /** Options between a phone and its next hop: what we are to the registrar is no edge proxy of RFC 3327 or RFC 5626. */
 const ofOneHop = ["path", "outbound"];
+
+/**
+ * The domain of an address of record is the registrar's own affair and passes. A phone that knows only our address names
+ * that, which means nothing to the registrar: it gets its own.
+ */
+function inDomain(address: string | undefined, hop: NextHop): string {
+  const named = parseNameAddr(address ?? "");
+  const uri = named && parseUri(named.uri);
+  return toHop(address ?? "", uri && !isAddress(uri) ? hostPort(uri.host, uri.port) : hop.address);
+}
+
+const isAddress = ({ host }: SipUri): boolean => isIP(host) !== 0;
 
 /** One REGISTER on its way to a registrar, and what its answer means. */
 export class Enrolment {
@@ -43,12 +57,12 @@ export class Enrolment {
   }
 
   /** To the registrar it is a phone at our address. Each phone keeps a Call-ID, and its order of CSeq (RFC 3261 section 10.2.4). */
-  outgoing({ hop }: Candidate): { uri: string; headers: Record<string, string> } {
+  outgoing({ hop }: Candidate): SentRequest {
     const { uri, headers } = this.#request;
     const passed = relayedRequestHeaders(headers);
     for (const option of ofOneHop) for (const list of ["supported", "require"]) dropOption(passed, list, option);
-    passed.from = toHop(headers.from ?? "", hop.address);
-    passed.to = toHop(headers.to ?? "", hop.address);
+    passed.from = inDomain(headers.from, hop);
+    passed.to = inDomain(headers.to, hop);
     passed["call-id"] = createHash("sha256")
       .update(headers["call-id"] ?? "")
       .digest("hex")
@@ -56,7 +70,10 @@ export class Enrolment {
     passed.cseq = headers.cseq ?? "1 REGISTER";
     const contact = this.registration.all ? "*" : this.#contacts(hop.transport);
     if (contact !== "") passed.contact = contact;
-    return { uri: `${relocated(uri, hop.address)}${hop.transport}`, headers: passed };
+    const domain = parseUri(uri);
+    const registrar = domain && !isAddress(domain) ? hostPort(domain.host, domain.port) : hop.address;
+    const nextHop = `sip:${hop.address}${hop.transport}`;
+    return { uri: `${relocated(uri, registrar)}${hop.transport}`, nextHop, headers: passed };
   }
 
   #contacts(transport: string): string {

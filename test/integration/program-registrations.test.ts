@@ -156,6 +156,17 @@ describe.skipIf(onDrachtio)("a phone behind a NAT that registers through Weir", 
     await expect.poll(shown, { timeout: 5_000 }).toEqual([]);
   });
 
+  it("keeps the domain that it registers with, which is sent to the registrar all the same", async () => {
+    const ok = await phone.register(300, { domain: "voice.example" });
+    expect(ok.status).toBe(200);
+    const [register] = registrar.registers;
+    expect(register?.requestUri).toBe("sip:voice.example");
+    expect(register?.header("To")).toMatch(/^<sip:u[0-9a-f]+@voice\.example>$/);
+    expect(register?.header("From")).toMatch(/^<sip:u[0-9a-f]+@voice\.example>;tag=/);
+    const { text } = await weir.get(`/v1/registrations?aor=${/sip:(\w+)@/.exec(phone.contact)?.[1]}@voice.example`);
+    expect((JSON.parse(text) as { registrations: Shown[] }).registrations).toHaveLength(1);
+  });
+
   it("is told 423, 401 and 403 as the registrar says them, and its credentials pass untouched", async () => {
     registrar.answer = () => ({ status: 423, headers: ["Min-Expires: 600"] });
     const brief = await phone.register(10);

@@ -64,13 +64,15 @@ export class Phone {
   /** The final response to a REGISTER. `contact`: in place of its own with `expires`. */
   async register(
     expires: number,
-    { contact = `<${this.contact}>`, headers = [] as readonly string[] } = {},
+    { contact = `<${this.contact}>`, headers = [] as readonly string[], domain = "" } = {},
   ): Promise<SipText> {
     this.#cseq++;
     const lines = contact === "" ? [] : [`Contact: ${contact}`];
     const id = `${this.#cseq} REGISTER`;
-    this.send("REGISTER", `sip:${this.#weir.address}:${this.#weir.port}`, [
-      `To: <sip:${this.#user}@${this.#weir.address}:${this.#weir.port}>`,
+    const registrar = domain || `${this.#weir.address}:${this.#weir.port}`;
+    this.send("REGISTER", `sip:${registrar}`, [
+      `From: <sip:${this.#user}@${registrar}>;tag=${this.#tag}`,
+      `To: <sip:${this.#user}@${registrar}>`,
       `Call-ID: ${this.#callId}`,
       `CSeq: ${id}`,
       `Expires: ${expires}`,
@@ -89,7 +91,6 @@ export class Phone {
       `${method} ${uri} SIP/2.0`,
       `Via: SIP/2.0/${this.#wire.protocol} ${inside.address}:${inside.port};branch=z9hG4bK${token()};rport`,
       "Max-Forwards: 70",
-      `From: <sip:${this.#user}@${this.#weir.address}:${this.#weir.port}>;tag=${this.#tag}`,
       ...headers,
       "Content-Length: 0",
     ];
