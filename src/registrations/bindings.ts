@@ -31,6 +31,25 @@ export function userFor(aor: string, contact: string): string {
 /** Whether a user part is one that stands for a Contact. */
 export const isOurs = (user: string): boolean => /^r-[\da-f]{20}$/.test(user);
 
+/**
+ * The same, holding no part of the messages that it was read from: a text cut out of another keeps all of that in memory,
+ * and a registration outlives its messages by an hour.
+ */
+function apart({ user, aor, contact, source, receivedOn, registrar, expiresAt }: Binding): Binding {
+  const { protocol, address, port } = source;
+  return {
+    user: copyOf(user),
+    aor: copyOf(aor),
+    contact: copyOf(contact),
+    source: { protocol: copyOf(protocol), address: copyOf(address), port },
+    receivedOn: copyOf(receivedOn),
+    registrar,
+    expiresAt,
+  };
+}
+
+const copyOf = (text: string): string => Buffer.from(text, "latin1").toString("latin1");
+
 /** Every binding, by its user part and by address of record. Expired ones are not shown, and are swept out now and then. */
 export class Bindings {
   readonly #byUser = new Map<string, Binding>();
@@ -53,7 +72,8 @@ export class Bindings {
     return (this.#byAor.get(aor) ?? []).filter(({ expiresAt }) => expiresAt > now);
   }
 
-  put(binding: Binding): void {
+  put(given: Binding): void {
+    const binding = apart(given);
     const { user, aor } = binding;
     this.#byUser.set(user, binding);
     const others = this.#byAor.get(aor)?.filter((each) => each.user !== user) ?? [];

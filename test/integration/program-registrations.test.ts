@@ -20,8 +20,13 @@ describe.skipIf(onDrachtio)("a phone behind a NAT that registers through Weir", 
 
   beforeAll(async () => {
     weir = await Weir.start({
-      agents: { first: {}, second: {} },
-      routes: { "*": ["first", "second"] },
+      agents: {
+        first: {},
+        second: {},
+        // One in 100 s.
+        limited: { "max-register-burst-rate": 0.01, "register-burst-window": 100 },
+      },
+      routes: { "*": ["first", "second"], "7": ["limited"] },
       more: { failover: { "first-response-timeout": 0.2 }, registrations: { "max-contacts": 3 } },
     });
   });
@@ -194,6 +199,19 @@ describe.skipIf(onDrachtio)("a phone behind a NAT that registers through Weir", 
     const heard = registrar.registers.length;
     registrar.answer = () => undefined;
     await expect.poll(() => registrar.registers.length, { timeout: 5_000 }).toBeGreaterThan(heard);
+  });
+
+  it("goes to the next registrar above the rate of the first, and with credentials passes that rate", async () => {
+    const limited = await Registrar.at(weir.agent("limited"));
+    const seventh = await Phone.overUdp("700", weir.listen, await weir.caller());
+    for (const headers of [[], [], ['Authorization: Digest username="u"']]) {
+      expect((await seventh.register(300, { headers })).status).toBe(200);
+    }
+    expect(limited.registers.map((register) => register.header("CSeq"))).toEqual(["1 REGISTER", "3 REGISTER"]);
+    expect(registrar.registers.map((register) => register.header("CSeq"))).toEqual(["2 REGISTER"]);
+    expect((await weir.view("limited")).exceeded).toEqual({ "max-register-burst-rate": 1 });
+    seventh.close();
+    limited.close();
   });
 
   it("may have no more Contacts than the cap, and a REGISTER that makes no sense is 400", async () => {

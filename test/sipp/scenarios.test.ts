@@ -12,6 +12,7 @@ interface Pair {
 }
 
 const pairs: readonly Pair[] = [
+  { uac: "uac-register", uas: "uas-registrar" },
   { uac: "uac-answer-and-bye", uas: "uas-answer-and-bye" },
   { uac: "uac-answer-and-bye", uas: "uas-answer-and-bye", options: { transport: "tcp" } },
   { uac: "uac-wait-for-bye", uas: "uas-send-bye" },

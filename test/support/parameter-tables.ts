@@ -1,4 +1,4 @@
-import { agentParams, rateConstraintParams } from "../../src/agents/params.ts";
+import { agentParams, rateConstraintParams, surrogateParams } from "../../src/agents/params.ts";
 import { type LocalResponse, localResponses } from "../../src/calls/local-responses.ts";
 import { headerRuleParams } from "../../src/config/header-rules.ts";
 import { localResponseNames, localResponseParams } from "../../src/config/local-responses.ts";
@@ -67,6 +67,7 @@ export const parameterTables: Readonly<Record<string, () => string>> = {
   realms: () => plain(realmParams),
   "session-agents": () => plain(agentParams),
   "rate-constraints": () => plain(rateConstraintParams),
+  "surrogate-registration": () => plain(surrogateParams),
   "session-agent-groups": () => plain({ ...groupParams, ...failoverParams }),
   "local-responses": localCauses,
   "local-response-map": () =>

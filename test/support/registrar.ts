@@ -69,6 +69,7 @@ export class Registrar {
 
   close(): void {
     this.#ua?.close();
+    this.#ua = undefined;
   }
 }
 
