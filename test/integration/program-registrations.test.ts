@@ -3,7 +3,7 @@ import { onDrachtio } from "../support/external-engine.ts";
 import { Phone } from "../support/phone.ts";
 import { RawUa } from "../support/raw-ua.ts";
 import { Registrar } from "../support/registrar.ts";
-import { RawCall, token } from "../support/sip-text.ts";
+import { byeAfter, RawCall, token } from "../support/sip-text.ts";
 import { Weir } from "../support/weir.ts";
 
 interface Shown {
@@ -115,6 +115,26 @@ describe.skipIf(onDrachtio)("a phone behind a NAT that registers through Weir", 
     await registrar.ask(call, "BYE", final, weir.listen);
     expect(phone.received.filter((m) => m.method === "INVITE")).toEqual([]);
     moved.close();
+  });
+
+  it.each([Phone.overUdp, Phone.overTcp])("that calls is hung up on where it called from, %#", async (open) => {
+    const caller = await open("caller", weir.listen, await weir.caller());
+    const dialog = [`To: <sip:x${ours()}>`, `Call-ID: nat-${token()}`];
+    caller.send("INVITE", `sip:x${ours()}`, [
+      `From: <sip:caller${ours()}>;tag=c`,
+      ...dialog,
+      "CSeq: 1 INVITE",
+      `Contact: <${caller.contact}>`,
+    ]);
+    const ok = await caller.receive("an answer", (m) => m.status >= 200);
+    expect(ok.status).toBe(200);
+    const to = `To: ${ok.header("To")}`;
+    caller.send("ACK", `sip:x${ours()}`, [`From: <sip:caller${ours()}>;tag=c`, to, dialog[1] ?? "", "CSeq: 1 ACK"]);
+    const ack = await registrar.receive("the ACK", (m) => m.method === "ACK");
+    registrar.send(byeAfter(ack, registrar.local, weir.listen), weir.listen);
+    await caller.receive("the BYE", (m) => m.method === "BYE" && !m.status);
+    await weir.idle();
+    caller.close();
   });
 
   it("gets a MESSAGE and a NOTIFY that no dialog holds", async () => {

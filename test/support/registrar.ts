@@ -59,9 +59,13 @@ export class Registrar {
     this.#ua?.send(text, to);
   }
 
-  final(callId: string, method: string): Promise<SipText> {
+  receive(wanted: string, match: (message: SipText) => boolean): Promise<SipText> {
     if (!this.#ua) throw new Error("the registrar is closed");
-    return this.#ua.receive(
+    return this.#ua.receive(wanted, match);
+  }
+
+  final(callId: string, method: string): Promise<SipText> {
+    return this.receive(
       `a final response to ${method}`,
       (m) => m.status >= 200 && m.method === method && m.header("Call-ID") === callId,
     );
