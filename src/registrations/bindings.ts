@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Ms } from "../clock.ts";
 import type { Source } from "../signalling/port.ts";
 
@@ -25,7 +25,7 @@ export interface Binding {
  * we are started anew, and tells nothing of them.
  */
 export function userFor(aor: string, contact: string): string {
-  return `r-${createHash("sha256").update(`${aor}\n${contact}`).digest("hex").slice(0, 20)}`;
+  return `r-${hash("sha256", `${aor}\n${contact}`).slice(0, 20)}`;
 }
 
 /** Whether a user part is one that stands for a Contact. */
@@ -35,12 +35,15 @@ export const isOurs = (user: string): boolean => /^r-[\da-f]{20}$/.test(user);
  * The same, holding no part of the messages that it was read from: a text cut out of another keeps all of that in memory,
  * and a registration outlives its messages by an hour.
  */
-function apart({ user, aor, contact, source, receivedOn, registrar, expiresAt }: Binding): Binding {
+function apart({ source, receivedOn, registrar, expiresAt, ...own }: Binding, known: Binding | undefined): Binding {
   const { protocol, address, port } = source;
+  // The user part follows from these.
+  const { user, aor, contact } = known ?? own;
+  const keep = known ? (text: string): string => text : copyOf;
   return {
-    user: copyOf(user),
-    aor: copyOf(aor),
-    contact: copyOf(contact),
+    user: keep(user),
+    aor: keep(aor),
+    contact: keep(contact),
     source: { protocol: copyOf(protocol), address: copyOf(address), port },
     receivedOn: copyOf(receivedOn),
     registrar,
@@ -73,11 +76,12 @@ export class Bindings {
   }
 
   put(given: Binding): void {
-    const binding = apart(given);
+    const known = this.#byUser.get(given.user);
+    const binding = apart(given, known);
     const { user, aor } = binding;
     this.#byUser.set(user, binding);
-    const others = this.#byAor.get(aor)?.filter((each) => each.user !== user) ?? [];
-    this.#byAor.set(aor, [...others, binding]);
+    const all = this.#byAor.get(aor) ?? [];
+    this.#byAor.set(aor, known ? all.map((each) => (each === known ? binding : each)) : [...all, binding]);
   }
 
   delete(user: string): void {

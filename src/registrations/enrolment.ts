@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { isIP } from "node:net";
 import { dropOption, relayedRequestHeaders, relocated, type SentRequest, toHop } from "../calls/headers.ts";
 import type { Candidate, NextHop } from "../calls/next-hop.ts";
@@ -63,10 +63,7 @@ export class Enrolment {
     for (const option of ofOneHop) for (const list of ["supported", "require"]) dropOption(passed, list, option);
     passed.from = inDomain(headers.from, hop);
     passed.to = inDomain(headers.to, hop);
-    passed["call-id"] = createHash("sha256")
-      .update(headers["call-id"] ?? "")
-      .digest("hex")
-      .slice(0, 32);
+    passed["call-id"] = hash("sha256", headers["call-id"] ?? "").slice(0, 32);
     passed.cseq = headers.cseq ?? "1 REGISTER";
     const contact = this.registration.all ? "*" : this.#contacts(hop.transport);
     if (contact !== "") passed.contact = contact;

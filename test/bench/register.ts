@@ -8,6 +8,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { freePort } from "../support/loopback.ts";
 import { endChild, launch } from "./child.ts";
 import { cpuMs, residentMb } from "./proc.ts";
@@ -52,9 +53,24 @@ const config = {
   logging: { level: "warn" },
 };
 writeFileSync(join(folder, "weir.yaml"), JSON.stringify(config));
-const program = launch(process.execPath, ["dist/cli/weir.js", "start", "--config", join(folder, "weir.yaml")], {
-  stdio: ["ignore", "inherit", "inherit"],
-});
+const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+const program = launch(
+  process.execPath,
+  [
+    ...["--expose-gc", "--import", file("heap-probe.mjs")],
+    ...[file("../../dist/cli/weir.js"), "start", "--config", join(folder, "weir.yaml")],
+  ],
+  { stdio: ["ignore", "inherit", "inherit", "ipc"] },
+);
+
+/** Resident megabytes after a full collection: what is held, not what lies about. */
+async function heldMb(): Promise<number> {
+  const collected = once(program, "message");
+  program.send("collect");
+  await collected;
+  return residentMb(pid);
+}
+
 const { pid = 0 } = program;
 for (let ready = false; !ready; await pause(50)) {
   ready = await fetch(`http://${admin}/readyz`).then(
@@ -102,11 +118,11 @@ async function run(total: number, perSecond: number, phoneOf: (at: number) => nu
   for (let waited = 0; answered + refused < sent && waited < 5_000; waited += 50) await pause(50);
 }
 
-const empty = residentMb(pid);
+const empty = await heldMb();
 await run(registrations, 1_000, (at) => at);
 // What transactions of the last seconds hold is no registration.
 await pause(40_000);
-const held = residentMb(pid);
+const held = await heldMb();
 const answeredFirst = answered;
 
 const before = cpuMs(pid);
