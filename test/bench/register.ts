@@ -63,12 +63,13 @@ const program = launch(
   { stdio: ["ignore", "inherit", "inherit", "ipc"] },
 );
 
-/** Resident megabytes after a full collection: what is held, not what lies about. */
-async function heldMb(): Promise<number> {
+/** Megabytes of heap after a full collection, and of resident memory once the system has been given back the rest. */
+async function memory(): Promise<string> {
   const collected = once(program, "message");
   program.send("collect");
-  await collected;
-  return residentMb(pid);
+  const [heap] = (await collected) as [number];
+  await pause(3_000);
+  return `${(heap / 1_048_576).toFixed(0)} MB of heap, ${residentMb(pid).toFixed(0)} MB resident`;
 }
 
 const { pid = 0 } = program;
@@ -118,11 +119,11 @@ async function run(total: number, perSecond: number, phoneOf: (at: number) => nu
   for (let waited = 0; answered + refused < sent && waited < 5_000; waited += 50) await pause(50);
 }
 
-const empty = await heldMb();
+const empty = await memory();
 await run(registrations, 1_000, (at) => at);
 // What transactions of the last seconds hold is no registration.
 await pause(40_000);
-const held = await heldMb();
+const held = await memory();
 const answeredFirst = answered;
 
 const before = cpuMs(pid);
@@ -130,7 +131,7 @@ await run(rate * seconds, rate, (at) => (at * 7_919) % registrations);
 const cpu = (cpuMs(pid) - before) / (rate * seconds);
 
 console.log(`registrations ${registrations}: ${answeredFirst} answered, ${refused} refused of ${sent} in all`);
-console.log(`memory: ${empty.toFixed(0)} MB empty, ${held.toFixed(0)} MB with them`);
+console.log(`memory: ${empty} empty; ${held} with them`);
 console.log(
   `refresh: ${cpu.toFixed(3)} CPU-ms each at ${rate}/s (${answered - answeredFirst} of ${rate * seconds} answered)`,
 );
