@@ -99,6 +99,8 @@ export function requestFor(request: IncomingRequest, { hop, numbers, redirect }:
   headers.from = fromOurselves(request.headers.from ?? "", numbers?.calling);
   // A redirection changes where the request goes, not whom it was for (RFC 3261 section 8.1.3.4).
   headers.to = toHop(request.headers.to ?? "", hop.address, redirect ? undefined : numbers?.called);
+  if (hop.route !== undefined) headers.route = hop.route;
+  if (hop.requestUri !== undefined) return { uri: hop.requestUri, headers };
   const uri = relocated(redirect?.uri ?? request.uri, hop.address, numbers?.called);
   return { uri: isSecure(request, hop) ? uri.replace(/^sip:/, "sips:") : `${uri}${hop.transport}`, headers };
 }

@@ -39,6 +39,8 @@ export const localResponses = {
   terminated: { status: 487, reason: "Request Terminated" },
   /** It has registered no more, or its connection has closed, or it does not answer. */
   "phone-unreachable": { status: 480, reason: "Temporarily Unavailable" },
+  /** A Path that is not believed, where `Require` insists on it. */
+  "bad-extension": { status: 420, reason: "Bad Extension" },
   /** More Contacts for one address of record than one may have. */
   "too-many-contacts": { status: 403, reason: "Too Many Contacts" },
   /** More registrations than we keep. */

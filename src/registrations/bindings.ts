@@ -14,6 +14,8 @@ export interface Binding {
   readonly source: Source;
   /** `host:port` of the listener that it came in at. */
   readonly receivedOn: string;
+  /** Proxies that requests to the phone pass, as a Route field; "" for none. */
+  readonly path: string;
   /** The agent that holds the registration. */
   readonly registrar: string;
   /** Monotonic. */
@@ -35,7 +37,10 @@ export const isOurs = (user: string): boolean => /^r-[\da-f]{20}$/.test(user);
  * The same, holding no part of the messages that it was read from: a text cut out of another keeps all of that in memory,
  * and a registration outlives its messages by an hour.
  */
-function apart({ source, receivedOn, registrar, expiresAt, ...own }: Binding, known: Binding | undefined): Binding {
+function apart(
+  { source, receivedOn, path, registrar, expiresAt, ...own }: Binding,
+  known: Binding | undefined,
+): Binding {
   const { protocol, address, port } = source;
   // The user part follows from these.
   const { user, aor, contact } = known ?? own;
@@ -46,6 +51,7 @@ function apart({ source, receivedOn, registrar, expiresAt, ...own }: Binding, kn
     contact: keep(contact),
     source: { protocol: copyOf(protocol), address: copyOf(address), port },
     receivedOn: copyOf(receivedOn),
+    path: path === "" ? "" : copyOf(path),
     registrar,
     expiresAt,
   };

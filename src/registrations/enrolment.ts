@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { isIP } from "node:net";
-import { dropOption, relayedRequestHeaders, relocated, type SentRequest, toHop } from "../calls/headers.ts";
+import { dropOption, hasOption, relayedRequestHeaders, relocated, type SentRequest, toHop } from "../calls/headers.ts";
 import type { Candidate, NextHop } from "../calls/next-hop.ts";
 import type { Clock } from "../clock.ts";
 import { hostPort, parseNameAddr, parseUri, type SipUri } from "../signalling/addresses.ts";
@@ -11,7 +11,7 @@ import { type Bindings, userFor } from "./bindings.ts";
 /** RFC 3261 section 10.2.1.1 leaves it to the registrar; one that does not say either means this. */
 const defaultExpires = 3_600;
 
-/** Options between a phone and its next hop: what we are to the registrar is no edge proxy of RFC 3327 or RFC 5626. */
+/** Options between a phone and us: what we are to the registrar is the phone, and no edge proxy of RFC 3327 or RFC 5626. */
 const ofOneHop = ["path", "outbound"];
 
 /**
@@ -30,15 +30,23 @@ const isAddress = ({ host }: SipUri): boolean => isIP(host) !== 0;
 export class Enrolment {
   readonly registration: Registration;
   readonly #request: IncomingRequest;
+  /** Proxies before the phone, as a Route field; "" for none. */
+  readonly #path: string;
   readonly #bindings: Bindings;
   readonly #clock: Clock;
   readonly #aor: string;
   /** The Contacts of the REGISTER by the user part that stands for each. */
   readonly #own = new Map<string, RegisteredContact>();
 
-  constructor(request: IncomingRequest, registration: Registration, bindings: Bindings, clock: Clock) {
+  constructor(
+    request: IncomingRequest,
+    registration: Registration,
+    path: string,
+    { bindings, clock }: { readonly bindings: Bindings; readonly clock: Clock },
+  ) {
     this.#request = request;
     this.registration = registration;
+    this.#path = path;
     this.#bindings = bindings;
     this.#clock = clock;
     const { user, host } = registration.aor;
@@ -95,6 +103,8 @@ export class Enrolment {
     for (const user of this.#own.keys()) if (!kept.has(user)) this.#bindings.delete(user);
     if (this.registration.all) for (const { user } of this.#bindings.of(this.#aor, now)) this.#bindings.delete(user);
     if (shown.length > 0) reply.headers.contact = shown.join(", ");
+    // Whoever says that he knows the extension is told what we keep (RFC 3327 section 5.3).
+    if (this.#path !== "" && hasOption(this.#request.headers.supported, "path")) reply.headers.path = this.#path;
   }
 
   #asAsked(response: IncomingResponse, registrar: string, kept: Set<string>): string[] {
@@ -119,6 +129,7 @@ export class Enrolment {
   #keep(user: string, contact: string, expires: number, registrar: string): void {
     const expiresAt = this.#clock.now() + expires * 1_000;
     const { source, receivedOn } = this.#request;
-    this.#bindings.put({ user, aor: this.#aor, contact, source, receivedOn, registrar, expiresAt });
+    const path = this.#path;
+    this.#bindings.put({ user, aor: this.#aor, contact, source, receivedOn, path, registrar, expiresAt });
   }
 }

@@ -12,6 +12,7 @@ import type { Phone } from "../signalling/next-hop.ts";
 import type { IncomingRequest } from "../signalling/port.ts";
 import { readRegistration } from "../signalling/registration.ts";
 import { Bindings, isOurs } from "./bindings.ts";
+import { edgeProxiesOf } from "./edge-proxy.ts";
 import { Enrolment } from "./enrolment.ts";
 import { type RegistrationSnapshot, snapshotOf } from "./snapshot.ts";
 
@@ -41,10 +42,11 @@ export class Registrations implements Registrar {
 
   register(request: IncomingRequest, realm: RealmConfig, from?: SessionAgent): void {
     this.counters.received++;
-    const enrolment = this.#enrol(request);
+    const enrolment = this.#enrol(request, from);
     if (!(enrolment instanceof Enrolment)) {
       this.counters.refused++;
-      request.respond(this.#parts.replies.for(enrolment));
+      const unsupported = enrolment === "bad-extension" ? { unsupported: "path" } : {};
+      request.respond(this.#parts.replies.for(enrolment, unsupported));
       return;
     }
     const { clock, router } = this.#parts;
@@ -86,11 +88,14 @@ export class Registrations implements Registrar {
     this.#sweeper = undefined;
   }
 
-  #enrol(request: IncomingRequest): Enrolment | LocalCause {
+  #enrol(request: IncomingRequest, from?: SessionAgent): Enrolment | LocalCause {
     if (hopsLeft(request.headers) < 0) return "too-many-hops";
     const registration = readRegistration(request.headers);
     if (!registration) return "bad-request";
-    const enrolment = new Enrolment(request, registration, this.#bindings, this.#parts.clock);
+    const proxies = edgeProxiesOf(request, this.#parts.signalling.takesRoute, from);
+    if (typeof proxies === "string") return proxies;
+    const { clock } = this.#parts;
+    const enrolment = new Enrolment(request, registration, proxies.path, { bindings: this.#bindings, clock });
     const { added, contacts } = enrolment.growth();
     if (contacts > this.#limits["max-contacts"]) return "too-many-contacts";
     return added > 0 && this.#bindings.size + added > this.#limits["max-registrations"]

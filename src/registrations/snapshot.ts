@@ -1,4 +1,5 @@
 import type { Ms } from "../clock.ts";
+import { hopsOf } from "../signalling/path.ts";
 import type { Source } from "../signalling/port.ts";
 import type { Binding } from "./bindings.ts";
 
@@ -11,6 +12,8 @@ export interface RegistrationSnapshot {
   /** The user part of our Contact at the registrar. */
   readonly user: string;
   readonly source: Source;
+  /** Proxies that requests to the phone pass, nearest first; absent where there are none. */
+  readonly path?: readonly string[];
   readonly registrar: string;
   /** ISO 8601. */
   readonly expires: string;
@@ -18,6 +21,7 @@ export interface RegistrationSnapshot {
 
 /** `wallMinusMonotonic`: what turns the moment of its expiry into a date. */
 export function snapshotOf(binding: Binding, wallMinusMonotonic: Ms): RegistrationSnapshot {
-  const { aor, contact, user, source, registrar, expiresAt } = binding;
-  return { aor, contact, user, source, registrar, expires: new Date(expiresAt + wallMinusMonotonic).toISOString() };
+  const { aor, contact, user, source, path, registrar, expiresAt } = binding;
+  const expires = new Date(expiresAt + wallMinusMonotonic).toISOString();
+  return { aor, contact, user, source, ...(path !== "" && { path: hopsOf(path) }), registrar, expires };
 }

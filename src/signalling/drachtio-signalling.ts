@@ -16,6 +16,8 @@ import type { RawMessage, RawRequest, RawResponse, RawSrf } from "./raw-srf.ts";
 export interface EngineLink {
   /** Whether it shows 100 responses to INVITE. */
   readonly showsTrying: boolean;
+  /** As `Signalling.takesRoute`. */
+  readonly takesRoute: boolean;
   readonly counters: object | undefined;
   /**
    * Whether it refuses an INVITE of its own that has come back (RFC 3261 section 16.3), and one to what is no address of
@@ -88,6 +90,10 @@ export class DrachtioSignalling implements Signalling {
 
   get showsTrying(): boolean {
     return this.#link.showsTrying;
+  }
+
+  get takesRoute(): boolean {
+    return this.#link.takesRoute;
   }
 
   get engineCounters(): object | undefined {

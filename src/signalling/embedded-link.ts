@@ -19,6 +19,7 @@ interface EmbeddedEngine {
 /** The engine in this process, linked without a socket. */
 export class EmbeddedLink implements EngineLink {
   readonly showsTrying = true;
+  readonly takesRoute = true;
   readonly screens = true;
   readonly maxMessage = Number.POSITIVE_INFINITY;
   readonly packing = packed;

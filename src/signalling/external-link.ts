@@ -19,6 +19,8 @@ const maxFrame = 12_228 - 8_192;
 export class ExternalLink implements EngineLink {
   /** drachtio-server keeps 100 responses to itself. */
   readonly showsTrying = false;
+  /** drachtio-server drops it. */
+  readonly takesRoute = false;
   readonly packing = unpacked;
   readonly sourceScreen: SourceScreen;
   /** Within a spiral it gives both legs the same dialog id, so what comes back is refused whatever its request URI. */

@@ -1,6 +1,7 @@
 import type { AgentParams } from "../agents/params.ts";
 import type { Endpoint } from "../location.ts";
 import { hostPort, type SipUri } from "./addresses.ts";
+import { nearestHop } from "./path.ts";
 import type { Source } from "./port.ts";
 
 /** Where a request goes, in the words of a URI. */
@@ -17,8 +18,12 @@ export interface NextHop {
   readonly endpoint?: Endpoint;
   /** `host:port` of the listener that requests leave from, where there is a choice. */
   readonly listener?: string;
-  /** The path by which a phone is reached, whatever its address. */
+  /** A SIP URI of where requests are sent, whatever the address: the connection of a phone, or the proxy before it. */
   readonly path?: string;
+  /** Proxies that they pass before it, as a Route field. */
+  readonly route?: string;
+  /** Their request URI as it is, where it is not to be made of the caller's. */
+  readonly requestUri?: string;
 }
 
 /** A phone as its registration tells. */
@@ -29,6 +34,8 @@ export interface Phone {
   readonly source: Source;
   /** `host:port` of the listener that its REGISTER came in at. */
   readonly receivedOn: string;
+  /** Proxies that requests to it pass, as a Route field; "" for none. */
+  readonly path: string;
 }
 
 /** `endpoint`: of an agent known by name. Its URI bears the name all the same (RFC 3263 section 4). */
@@ -42,14 +49,33 @@ export function hopOfAgent(params: AgentParams, endpoint?: Endpoint): NextHop {
   };
 }
 
-/** The only way to a phone is the one that its REGISTER came by. */
-export function hopOfPhone({ aor, contact, source, receivedOn }: Phone): NextHop {
+/** The only way to a phone is the one that its REGISTER came by, or tells. */
+export function hopOfPhone(phone: Phone): NextHop {
+  const { aor, contact, source, receivedOn } = phone;
+  const proxy = nearestHop(phone.path);
+  if (proxy) return hopBehind(proxy, phone);
   const { protocol, address, port } = source;
   return {
     name: aor,
     address: hostPort(contact.host, contact.port),
     transport: transportParam(protocol),
     path: `sip:${hostPort(address, port)};transport=${protocol};ob=${receivedOn}`,
+  };
+}
+
+/** By way of the proxies of its Path, with its own Contact as request URI (RFC 3327 section 5.4). */
+function hopBehind(proxy: SipUri, { aor, contact, receivedOn, path }: Phone): NextHop {
+  const { secure, port } = proxy;
+  const transport = secure ? "tls" : (proxy.param("transport")?.toLowerCase() ?? "udp");
+  const address = hostPort(proxy.param("maddr") || proxy.host, port);
+  return {
+    name: aor,
+    address: hostPort(contact.host, contact.port),
+    transport: transportParam(transport),
+    ...((secure || contact.secure) && { secure: true }),
+    path: `${proxy.scheme}:${address}${secure ? "" : transportParam(transport)};local=${receivedOn}`,
+    route: path,
+    requestUri: contact.toString().split("?", 1)[0] ?? "",
   };
 }
 

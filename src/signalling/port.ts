@@ -65,7 +65,7 @@ export interface IncomingResponse extends Message {
   ack(message?: Message): void;
 }
 
-/** A request to be sent. Via, Route, Call-ID, CSeq, Content-Length are the engine's; so are From and To in a dialog. */
+/** A request to be sent. Via, Call-ID, CSeq, Content-Length are the engine's; so are From, To and Route in a dialog. */
 export interface OutgoingRequest {
   readonly method: string;
   /** Ignored within a dialog: the request goes to the remote target. */
@@ -128,6 +128,8 @@ export interface Signalling {
   readonly connected: boolean;
   /** Whether 100 responses are seen, so that silence can be told from work. */
   readonly showsTrying: boolean;
+  /** Whether a Route that a request outside any dialog is given goes with it. */
+  readonly takesRoute: boolean;
   /** Counts of the embedded engine; with an external one only those of sources that are kept away. */
   readonly engineCounters: object | undefined;
   /** Listens and connects; an external engine out of reach is tried again until it answers. Throws WEIR_LISTEN_FAILED. */

@@ -46,19 +46,66 @@ describe.each(links)("calls of an application %s", (_, start) => {
     await scene.nothingLeft(true);
   });
 
+  it("makes a call by the Route that it gives, which all of the transaction passes", async () => {
+    const routes = [`<sip:edge@127.0.0.1:${peer.port};lr>`, "<sip:far.invalid;lr;x=1>"];
+    // Received with it, and passed here (RFC 3261 section 16.4).
+    const own = `<sip:127.0.0.1:${rig.port};lr>`;
+    const uri = "sip:svc@192.0.2.1:5999;x=y";
+    for (const Route of [routes.join(", "), [own, ...routes].join(",")]) {
+      const { sent, invite } = await scene.outgoingCall({ uri, headers: { Route } });
+      expect([invite.requestUri, invite.headers("route")]).toEqual([uri, routes]);
+      peer.answer(invite, 180);
+      await sent.next(180);
+      sent.req.cancel({}, () => {});
+      const cancel = await peer.next("CANCEL");
+      expect([cancel.requestUri, cancel.headers("route")]).toEqual([uri, routes]);
+      peer.answer(cancel, 200);
+      peer.answer(invite, 487);
+      await sent.next(487);
+      expect((await peer.next("ACK")).headers("route")).toEqual(routes);
+    }
+    await scene.nothingLeft();
+  });
+
+  it("gives any other request a Route, and sends it to the next hop of its own choice where it has one", async () => {
+    const Route = "<sip:far.invalid;lr>";
+    const proxy = `sip:127.0.0.1:${peer.port}`;
+    const sent = await app.request({ uri: "sip:svc@192.0.2.1", method: "MESSAGE", proxy, headers: { Route } });
+    const message = await peer.next("MESSAGE");
+    expect(message.headers("route")).toEqual([Route]);
+    peer.answer(message, 200);
+    await sent.next(200);
+  });
+
+  it("shows a strict router its own URI in the request line (RFC 2543)", async () => {
+    const strict = `sip:strict@127.0.0.1:${peer.port}`;
+    const headers = { Route: `<${strict}>, <sip:far.invalid;lr>` };
+    const sent = await app.request({ uri: "sip:svc@192.0.2.1", method: "OPTIONS", headers });
+    const options = await peer.next("OPTIONS");
+    expect(options.requestUri).toBe(strict);
+    expect(options.headers("route")).toEqual(["<sip:far.invalid;lr>", "<sip:svc@192.0.2.1>"]);
+    peer.answer(options, 200);
+    await sent.next(200);
+  });
+
+  it.each(["<sip:>", "<tel:1>", ", ,", "<sip:far.invalid;lr>, x"])("is refused a Route of %j", async (Route) => {
+    const asked = app.request({ uri: `sip:svc@127.0.0.1:${peer.port}`, method: "INVITE", headers: { Route } });
+    await expect(asked).rejects.toThrow("invalid route");
+  });
+
   it("makes a call, hangs up, and its headers and bodies go out as it wrote them", async () => {
     const { sent, invite } = await scene.outgoingCall({
       headers: {
         From: "<sip:me@localhost>",
         "X-Trunk": "a,b",
         "p-asserted-identity": "<sip:me@localhost>",
-        Route: "<sip:x>",
+        "Record-Route": "<sip:x>",
       },
     });
     expect(invite.header("from")).toMatch(new RegExp(`^<sip:me@127.0.0.1:${rig.port}>;tag=\\w+$`));
     expect(invite.text).toContain("\r\nP-Asserted-Identity: <sip:me@127.0.0.1");
     expect(invite.header("x-trunk")).toBe("a,b");
-    expect(invite.header("route")).toBeUndefined();
+    expect(invite.header("record-route")).toBeUndefined();
     expect(invite.header("content-type")).toBe("application/sdp");
     peer.answer(invite, 180, { headers: ["X-Early: yes"] });
     expect((await sent.next(180)).res.get("X-Early")).toBe("yes");

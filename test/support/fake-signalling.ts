@@ -106,6 +106,7 @@ export class FakeRequest implements IncomingRequest {
 export class FakeSignalling implements Signalling {
   connected = true;
   showsTrying = true;
+  takesRoute = true;
   readonly engineCounters = undefined;
   readonly sent: FakeExchange[] = [];
   readonly #whenLost: (() => void)[] = [];

@@ -25,7 +25,13 @@ export class Phone {
   readonly #wire: Wire;
   #cseq = 0;
 
-  private constructor(user: string, weir: Endpoint, open: (hear: (text: string) => void) => Wire) {
+  private constructor(
+    user: string,
+    weir: Endpoint,
+    /** Where it is in truth. */
+    readonly local: Endpoint,
+    open: (hear: (text: string) => void) => Wire,
+  ) {
     this.#user = user;
     this.#weir = weir;
     this.#wire = open((text) => this.#hear(new SipText(text)));
@@ -36,7 +42,7 @@ export class Phone {
     const socket = createSocket("udp4");
     socket.bind(local.port, local.address);
     await once(socket, "listening");
-    return new Phone(user, weir, (hear) => {
+    return new Phone(user, weir, local, (hear) => {
       socket.on("message", (bytes) => hear(bytes.toString("latin1")));
       socket.on("error", () => undefined);
       const send = (text: string) => socket.send(Buffer.from(text, "latin1"), weir.port, weir.address);
@@ -47,7 +53,8 @@ export class Phone {
   static async overTcp(user: string, weir: Endpoint, local: Endpoint): Promise<Phone> {
     const socket = connect({ host: weir.address, port: weir.port, localAddress: local.address });
     await once(socket, "connect");
-    return new Phone(user, weir, (hear) => {
+    const own = { address: local.address, port: socket.localPort ?? 0 };
+    return new Phone(user, weir, own, (hear) => {
       let text = "";
       socket.on("error", () => undefined);
       socket.on("data", (bytes) => {

@@ -115,6 +115,7 @@ export function responseTo(request: SipText, status: number, reason: string, loc
   const to = request.header("To");
   const headers = [
     ...request.headers("Via").map((via) => `Via: ${via}`),
+    ...request.headers("Record-Route").map((route) => `Record-Route: ${route}`),
     `From: ${request.header("From")}`,
     `To: ${to}${/;\s*tag=/i.test(to) || status === 100 ? "" : `;tag=agent-${request.header("Call-ID").slice(0, 8)}`}`,
     `Call-ID: ${request.header("Call-ID")}`,

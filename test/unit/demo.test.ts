@@ -81,6 +81,7 @@ describe("the callers of the demo", () => {
     const signalling: Signalling = {
       connected: true,
       showsTrying: true,
+      takesRoute: true,
       engineCounters: undefined,
       start: async () => {},
       stop: async () => {},

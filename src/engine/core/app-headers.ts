@@ -6,7 +6,7 @@ import type { Flow } from "../transport/transport.ts";
 /** Our end of a flow: what Via and Contact tell. */
 export type LocalSide = Pick<Flow, "protocol" | "localAddress" | "localPort">;
 
-/** Headers that are the engine's alone: whatever the application says of them is not heard. */
+/** Headers that the engine writes; what the application says is heard of Route alone, outside dialogs. */
 const engineHeaders = ["via", "route", "record-route", "rseq", "content-length"];
 
 /** Beside those, what the engine writes itself into each kind of message, with the application's value or without. */

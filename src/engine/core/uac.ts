@@ -1,4 +1,5 @@
 import { dialogId as dialogIdOf } from "../dialog/dialog.ts";
+import { routed, routeUri } from "../dialog/route-set.ts";
 import type { SipMessage } from "../message/sip-message.ts";
 import { hostPort, isSips, parseUri } from "../message/uri.ts";
 import type { Flow } from "../transport/transport.ts";
@@ -48,7 +49,13 @@ export class Uac {
       this.#refuse(app, session, `${message.method} must name what it belongs to`);
       return;
     }
+    const routeSet = this.#routeSetOf(message);
+    if (routeSet === undefined) {
+      this.#refuse(app, session, "invalid route");
+      return;
+    }
     const begun: NewRequest = {
+      routeSet,
       callId: message.callId,
       cseq: message.cseq < 0 ? firstCseq(this.#core.clock.date()) : message.cseq,
       fromTag: message.fromTag || newTag(),
@@ -60,8 +67,23 @@ export class Uac {
       else this.#refuse(app, session, refusals[way](message));
     };
     const watch = message.method === "INVITE" ? "always" : "if-room";
-    const name = app.nextHop === "" ? undefined : parseUri(message.requestUri)?.host;
-    this.#core.way.find(app.nextHop || message.requestUri, true, send, { watch, name });
+    const [first = ""] = routeSet;
+    const nearest = routeUri(first) ?? message.requestUri;
+    const name = app.nextHop === "" ? undefined : parseUri(nearest)?.host;
+    this.#core.way.find(app.nextHop || nearest, true, send, { watch, name });
+  }
+
+  /**
+   * The application's Route, nearest hop first; undefined for a malformed one. One that names the engine itself has brought
+   * the request here, and is passed (RFC 3261 section 16.4): applications may copy it from what they received.
+   */
+  #routeSetOf(message: SipMessage): readonly string[] | undefined {
+    if (message.header("route") === undefined) return none;
+    const routes = message.headerValues("route");
+    const uris = routes.map((route) => parseUri(routeUri(route) ?? ""));
+    if (routes.length === 0 || uris.includes(undefined)) return undefined;
+    const onward = uris.findIndex((uri) => uri && !this.#core.way.leadsHere(uri));
+    return onward < 0 ? none : routes.slice(onward);
   }
 
   #sendNew(app: AppMessage, session: AppSession, begun: NewRequest, flow: Flow): void {
@@ -178,7 +200,11 @@ interface NewRequest {
   readonly callId: string;
   readonly cseq: number;
   readonly fromTag: string;
+  /** Route values, nearest hop first. */
+  readonly routeSet: readonly string[];
 }
+
+const none: readonly string[] = [];
 
 /** What stands for the flow of a request that goes nowhere. */
 const nowhere: LocalSide = {
@@ -195,8 +221,9 @@ function newRequestText(message: SipMessage, begun: NewRequest, flow: LocalSide,
   const contact = given ?? (begins ? engineContact(flow, isSips(requestUri)) : undefined);
   const to = message.header("to") ?? `<${requestUri}>`;
   const { body } = message;
+  const way = routed(begun.routeSet, requestUri);
   return (
-    `${method} ${requestUri} SIP/2.0\r\nVia: ${viaOf(flow, branch)}\r\n` +
+    `${method} ${way.requestUri} SIP/2.0\r\nVia: ${viaOf(flow, branch)}\r\n${way.routes}` +
     `Max-Forwards: ${message.maxForwards < 0 ? 70 : message.maxForwards}\r\n` +
     `From: ${localise(message.fromTag === "" ? `${from};tag=${begun.fromTag}` : from, flow)}\r\n` +
     `To: ${localise(to, flow)}\r\nCall-ID: ${begun.callId}\r\nCSeq: ${begun.cseq} ${method}\r\n` +

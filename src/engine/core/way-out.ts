@@ -78,6 +78,12 @@ export class WayOut {
     });
   }
 
+  /** Whether a URI names the engine itself, as far as its numeric address tells. */
+  leadsHere(uri: SipUri): boolean {
+    const { host, port, secure } = uri;
+    return isIP(host) !== 0 && this.#ways.isLocal(host, port || (secure ? 5_061 : 5_060));
+  }
+
   #flowTo(target: Target, peer: string, begins: boolean, options: FlowOptions): Flow | NoWay {
     if (begins && this.#ways.isLocal(target.address, target.port)) return "itself";
     // The name that was asked for is what the peer's certificate has to show (RFC 5922 section 7.1).

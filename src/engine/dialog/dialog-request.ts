@@ -1,6 +1,5 @@
-import { parseNameAddr } from "../message/name-addr.ts";
-import { parseUri } from "../message/uri.ts";
 import type { Dialog } from "./dialog.ts";
+import { routed, routeUri } from "./route-set.ts";
 
 /** What is to be sent inside a dialog. */
 export interface InDialogRequest {
@@ -25,10 +24,10 @@ export interface InDialogRequest {
 export function requestInDialog(dialog: Dialog, request: InDialogRequest): string {
   const { method, body = "" } = request;
   const target = request.requestUri ?? dialog.remoteTarget;
-  const path = pathOf(dialog.routeSet, target);
+  const { requestUri, routes } = routed(dialog.routeSet, target);
   const contact = request.contact === undefined ? "" : `Contact: ${request.contact}\r\n`;
   return (
-    `${method} ${path.requestUri} SIP/2.0\r\nVia: ${request.via}\r\n${path.routes}` +
+    `${method} ${requestUri} SIP/2.0\r\nVia: ${request.via}\r\n${routes}` +
     `Max-Forwards: ${request.maxForwards ?? 70}\r\nFrom: ${dialog.local}\r\nTo: ${dialog.remote}\r\n` +
     `Call-ID: ${dialog.callId}\r\nCSeq: ${cseqFor(dialog, method)} ${method}\r\n${contact}${request.headers ?? ""}` +
     `Content-Length: ${body.length}\r\n\r\n${body}`
@@ -38,7 +37,7 @@ export function requestInDialog(dialog: Dialog, request: InDialogRequest): strin
 /** The URI whose host the dialog's next request goes to: the nearest hop of the route set, the peer's own path, or the target. */
 export function nextHop(dialog: Dialog, requestUri = dialog.remoteTarget): string {
   const [first] = dialog.routeSet;
-  return first === undefined ? dialog.path || requestUri : (parseNameAddr(first)?.uri ?? requestUri);
+  return first === undefined ? dialog.path || requestUri : (routeUri(first) ?? requestUri);
 }
 
 function cseqFor(dialog: Dialog, method: string): number {
@@ -47,25 +46,4 @@ function cseqFor(dialog: Dialog, method: string): number {
   dialog.localSeq = dialog.localSeq < 0 ? 1 : dialog.localSeq + 1;
   if (method === "INVITE") dialog.inviteSeq = dialog.localSeq;
   return dialog.localSeq;
-}
-
-interface Path {
-  readonly requestUri: string;
-  /** Whole Route lines. */
-  readonly routes: string;
-}
-
-function pathOf(routeSet: readonly string[], target: string): Path {
-  const [first, ...others] = routeSet;
-  if (first === undefined) return { requestUri: target, routes: "" };
-  const uri = parseNameAddr(first)?.uri ?? "";
-  if (parseUri(uri)?.param("lr") !== undefined) return { requestUri: target, routes: routeLines(routeSet) };
-  // A strict router (RFC 2543) finds its own URI in the request line and the target last in the Route.
-  return { requestUri: uri, routes: routeLines([...others, `<${target}>`]) };
-}
-
-function routeLines(routes: readonly string[]): string {
-  let lines = "";
-  for (const route of routes) lines += `Route: ${route}\r\n`;
-  return lines;
 }
