@@ -17,7 +17,8 @@ import {
   type SignallingUser,
   unheeded,
 } from "../signalling/port.ts";
-import { Call, type CallEnd, type CallHost } from "./call.ts";
+import { Call } from "./call.ts";
+import type { CallEnd, CallHost } from "./call-host.ts";
 import { CallerLeg } from "./caller-leg.ts";
 import { CallCounters } from "./counters.ts";
 import { HeaderRules } from "./header-rules.ts";

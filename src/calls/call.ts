@@ -1,57 +1,18 @@
-import type { Direction } from "../agents/direction.ts";
 import type { Lease, ReleaseReason } from "../agents/lease.ts";
-import type { SessionAgent } from "../agents/session-agent.ts";
-import type { Clock } from "../clock.ts";
-import {
-  type Exchange,
-  type ExchangeUser,
-  type IncomingAck,
-  type IncomingRequest,
-  type IncomingResponse,
-  type Signalling,
-  unheeded,
-} from "../signalling/port.ts";
+import { type IncomingAck, type IncomingRequest, type IncomingResponse, unheeded } from "../signalling/port.ts";
 import { Attempt, type AttemptOwner } from "./attempt.ts";
+import type { CallEnd, CallHost } from "./call-host.ts";
+import { CallLegs, otherSide } from "./call-legs.ts";
 import { type CallAction, type CallEvent, type CallState, transitions } from "./call-states.ts";
 import type { CallerLeg } from "./caller-leg.ts";
 import { DialogRelay, type RelayHost } from "./dialog-relay.ts";
 import { type AttemptFailure, isOfThisAddress, mayFailOver, redirectionOf } from "./failover-policy.ts";
-import type { HeaderRules, PassedKind } from "./header-rules.ts";
 import { hopsLeft, relayedAck, relayedRequestHeaders } from "./headers.ts";
-import { heardFrom } from "./heard-agent.ts";
 import type { LocalCause, LocalReplies, LocalReply } from "./local-responses.ts";
 import { type Candidate, candidateAfter, candidateOf } from "./next-hop.ts";
 import type { CallRecord, Side } from "./record.ts";
 import { RelayedRequest, refusalAfter, type Treat } from "./relay.ts";
-import type { InDialogRequest } from "./relayed-invite.ts";
 import type { CallRoute } from "./route.ts";
-
-/** Why a call ended, for its log line and the counters. */
-export type CallEnd =
-  | "caller-bye"
-  | "agent-bye"
-  | "cancelled"
-  | "rejected"
-  | "no-ack"
-  | "dialog-gone"
-  | "shutdown"
-  | "link-lost";
-
-/** What a call needs around it. */
-export interface CallHost {
-  readonly signalling: Signalling;
-  readonly clock: Clock;
-  readonly replies: LocalReplies;
-  readonly headerRules: HeaderRules;
-  /** 0 inclusive to 1 exclusive. */
-  readonly random: () => number;
-  /** From now on requests within this dialog are the call's. */
-  adopt(dialogId: string, call: Call): void;
-  forget(dialogId: string, call: Call): void;
-  answered(call: Call): void;
-  /** `status`: the caller's final response, 0 when there was none from us. */
-  ended(call: Call, end: CallEnd, status: number): void;
-}
 
 /** What a call needs until it is answered, and drops then. */
 interface Setup {
@@ -73,11 +34,10 @@ export class Call implements AttemptOwner, RelayHost {
   readonly #host: CallHost;
   #state: CallState = "routing";
   #setup: Setup | undefined;
-  #callerLease: Lease | undefined;
-  #agentLease: Lease | undefined;
+  readonly #legs: CallLegs;
   /** The agent's 2xx that waits for the answer in the caller's ACK. */
   #unacknowledged: IncomingResponse | undefined;
-  readonly #relay: DialogRelay = new DialogRelay(this);
+  readonly #relay: DialogRelay;
   #end: CallEnd = "rejected";
   #status = 0;
 
@@ -93,7 +53,6 @@ export class Call implements AttemptOwner, RelayHost {
       failure: undefined,
       refusal: undefined,
     };
-    this.#callerLease = callerLease;
     this.record = {
       id,
       caller: { callId: leg.callId, from: headers.from ?? "", to: headers.to ?? "", source },
@@ -106,8 +65,10 @@ export class Call implements AttemptOwner, RelayHost {
       answeredAt: undefined,
       refusal: undefined,
     };
+    this.#legs = new CallLegs(host, this.record, callerLease);
+    this.#relay = new DialogRelay(this, this.#legs);
     leg.invite.onCancel = (cancel) => {
-      this.#agentOn("caller")?.touch();
+      this.#legs.heard("caller", "CANCEL");
       this.#end = "cancelled";
       this.#step("cancel", { reason: cancel.reason });
     };
@@ -192,14 +153,11 @@ export class Call implements AttemptOwner, RelayHost {
   // Requests within the call's dialogs.
 
   sideOf(dialogId: string): Side {
-    return dialogId === this.record.callerDialog ? "caller" : "agent";
+    return this.#legs.sideOf(dialogId);
   }
 
   request(side: Side, request: IncomingRequest): void {
-    const agent = this.#agentOn(side);
-    // Traffic within a dialog is a sign of life too: no ping is due (SEMANTICS.md section 4.3).
-    agent?.touch();
-    if (request.method === "INVITE") countReInvite(agent, "inbound");
+    this.#legs.heard(side, request.method);
     if (hopsLeft(request.headers) < 0) {
       request.respond(this.#host.replies.for("too-many-hops"));
       return;
@@ -254,41 +212,17 @@ export class Call implements AttemptOwner, RelayHost {
     }
     const user = new RelayedRequest(request, { replies: this.#host.replies, treat: this.#treat });
     const headers = relayedRequestHeaders(request.headers);
-    this.pass("caller", headers, "requests");
+    this.#legs.pass("caller", headers, "requests");
     setup.attempt.acknowledge(response, { request: headers, body: request.body, user });
   }
 
-  send(to: Side, { method, headers, body }: InDialogRequest, user: ExchangeUser): Exchange {
-    const agent = this.#agentOn(to);
-    if (method === "INVITE") countReInvite(agent, "outbound");
-    const request = { method, uri: "", peer: agent?.hostname, dialogId: this.dialogOf(to), headers, body };
-    return this.#host.signalling.send(request, heardFrom(agent, user));
-  }
-
-  /** Header rules, for a message that passes from that side to the other. */
-  pass(from: Side, headers: Record<string, string>, kind: PassedKind): void {
-    const caller = this.#callerLease?.agent;
-    const agent = this.#setup?.attempt?.agent ?? this.#agentLease?.agent;
-    const [source, target] = from === "caller" ? [caller, agent] : [agent, caller];
-    this.#host.headerRules.apply(headers, kind, source, target);
-  }
-
-  /** The same for the responses of the agent in force. */
+  /** Header rules, for the responses of the agent in force. */
   get #treat(): Treat {
-    return (headers) => this.pass("agent", headers, "responses");
+    return (headers) => this.#legs.pass("agent", headers, "responses");
   }
 
   #refusalAfter(failure: AttemptFailure, transport: string): LocalReply {
     return refusalAfter(failure, { replies: this.#host.replies, transport, treat: this.#treat });
-  }
-
-  dialogOf(side: Side): string {
-    return side === "caller" ? this.record.callerDialog : this.record.agentDialog;
-  }
-
-  #agentOn(side: Side): SessionAgent | undefined {
-    if (side === "caller") return this.#callerLease?.agent;
-    return this.#agentLease?.agent ?? this.#setup?.attempt?.agent;
   }
 
   // The machine.
@@ -332,10 +266,10 @@ export class Call implements AttemptOwner, RelayHost {
         this.#hangUp("caller", input.bye);
         break;
       case "release-caller":
-        this.#releaseCaller();
+        this.#release("caller");
         break;
       case "release-agent":
-        this.#releaseAgent();
+        this.#release("agent");
         break;
     }
   }
@@ -351,10 +285,11 @@ export class Call implements AttemptOwner, RelayHost {
     const attempt = new Attempt(this, this.#host, candidate);
     setup.attempt = attempt;
     setup.candidate = candidate;
+    this.#legs.attempt(attempt.agent);
     this.record.agent = candidate.hop.name;
     this.record.attempts.push(attempt.trace);
     this.#step("sent");
-    attempt.start(setup.leg.invite, setup.plan.failover, this.#callerLease?.agent);
+    attempt.start(setup.leg.invite, setup.plan.failover, this.#legs.agentOn("caller"));
   }
 
   /** Undefined when there is none left, with the refusal that this means. */
@@ -385,7 +320,7 @@ export class Call implements AttemptOwner, RelayHost {
     const setup = this.#setup;
     if (!setup || !response) return;
     this.#setup = undefined;
-    this.#agentLease = setup.attempt?.takeLease();
+    this.#legs.answered(setup.attempt?.takeLease());
     this.record.answeredAt = this.#host.clock.now();
     this.#status = response.status;
     setup.early.delete(response.dialogId);
@@ -426,8 +361,8 @@ export class Call implements AttemptOwner, RelayHost {
     // A 2xx is acknowledged before it is hung up on, even without the answer it asked for (RFC 3261 section 13.2.2.4).
     if (side === "agent") this.#acknowledgeAgent(undefined);
     const headers = bye ? relayedRequestHeaders(bye.headers) : {};
-    if (bye) this.pass(side === "agent" ? "caller" : "agent", headers, "requests");
-    this.send(side, { method: "BYE", headers, body: bye?.body ?? "" }, unheeded);
+    if (bye) this.#legs.pass(otherSide(side), headers, "requests");
+    this.#legs.send(side, { method: "BYE", headers, body: bye?.body ?? "" }, unheeded);
   }
 
   #leaveEarly(dialogs: Set<string>): void {
@@ -435,14 +370,8 @@ export class Call implements AttemptOwner, RelayHost {
     dialogs.clear();
   }
 
-  #releaseCaller(): void {
-    this.#callerLease?.release(this.#releaseReason());
-    this.#callerLease = undefined;
-  }
-
-  #releaseAgent(): void {
-    this.#agentLease?.release(this.#releaseReason());
-    this.#agentLease = undefined;
+  #release(side: Side): void {
+    this.#legs.release(side, releaseReasons[this.#end]);
   }
 
   /** The one end of every call. */
@@ -453,33 +382,24 @@ export class Call implements AttemptOwner, RelayHost {
     if (setup) this.#leaveEarly(setup.early);
     // Else it has ended, or was given up and sees to its own end.
     if (this.#end === "link-lost") setup?.attempt?.lost();
-    this.#releaseCaller();
-    this.#releaseAgent();
+    this.#release("caller");
+    this.#release("agent");
     this.#host.forget(this.record.callerDialog, this);
     if (this.record.agentDialog !== "") this.#host.forget(this.record.agentDialog, this);
     this.#host.ended(this, this.#end, this.#status);
   }
-
-  #releaseReason(): ReleaseReason {
-    switch (this.#end) {
-      case "caller-bye":
-      case "agent-bye":
-        return "bye";
-      case "cancelled":
-      case "rejected":
-      case "shutdown":
-        return this.#end;
-      default:
-        return "error";
-    }
-  }
 }
 
-/** It counts for the rate of INVITE, is never refused, and takes no place (SEMANTICS.md section 3). */
-function countReInvite(agent: SessionAgent | undefined, direction: Direction): void {
-  const admission = agent?.admit({ direction, method: "INVITE", exempt: true });
-  if (admission?.admitted) admission.lease.release("done");
-}
+const releaseReasons: Readonly<Record<CallEnd, ReleaseReason>> = {
+  "caller-bye": "bye",
+  "agent-bye": "bye",
+  cancelled: "cancelled",
+  rejected: "rejected",
+  shutdown: "shutdown",
+  "no-ack": "error",
+  "dialog-gone": "error",
+  "link-lost": "error",
+};
 
 interface StepInput {
   readonly response?: IncomingResponse;

@@ -1,4 +1,4 @@
-import type { CallEnd } from "./call.ts";
+import type { CallEnd } from "./call-host.ts";
 import type { LocalCause } from "./local-responses.ts";
 
 /** Plain numbers since start-up, read at scrape time. */

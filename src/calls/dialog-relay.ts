@@ -1,4 +1,5 @@
 import type { Exchange, ExchangeUser, IncomingAck, IncomingRequest } from "../signalling/port.ts";
+import { type CallLegs, otherSide } from "./call-legs.ts";
 import type { PassedKind } from "./header-rules.ts";
 import { relayedRequestHeaders } from "./headers.ts";
 import type { LocalReplies } from "./local-responses.ts";
@@ -11,27 +12,21 @@ export interface RelayHost {
   readonly replies: LocalReplies;
   /** The first INVITE is acknowledged on both legs. */
   readonly confirmed: boolean;
-  /** "" while that side has no dialog. */
-  dialogOf(side: Side): string;
-  /** Sends within that side's dialog. */
-  send(to: Side, request: InDialogRequest, user: ExchangeUser): Exchange;
   /** A peer knows its dialog no more, or says nothing. */
   dialogGone(): void;
-  /** Header rules, for a message that passes from that side to the other. */
-  pass(from: Side, headers: Record<string, string>, kind: PassedKind): void;
 }
-
-const otherSide = (side: Side): Side => (side === "caller" ? "agent" : "caller");
 
 /** Passes requests within a call's dialogs from one leg to the other, and their responses back. */
 export class DialogRelay implements InviteHost {
   readonly #host: RelayHost;
+  readonly #legs: CallLegs;
   #invite: RelayedInvite | undefined;
   /** Waits until the INVITE before it is acknowledged (RFC 3261 section 14.1). */
   #waiting: RelayedInvite | undefined;
 
-  constructor(host: RelayHost) {
+  constructor(host: RelayHost, legs: CallLegs) {
     this.#host = host;
+    this.#legs = legs;
   }
 
   get replies(): LocalReplies {
@@ -39,12 +34,12 @@ export class DialogRelay implements InviteHost {
   }
 
   send(to: Side, request: InDialogRequest, user: ExchangeUser): Exchange {
-    return this.#host.send(to, request, user);
+    return this.#legs.send(to, request, user);
   }
 
   /** Any request but BYE, and but a PRACK before the answer. */
   request(side: Side, request: IncomingRequest): void {
-    if (this.#host.dialogOf(otherSide(side)) === "") request.respond(this.replies.for("no-dialog"));
+    if (this.#legs.dialogOf(otherSide(side)) === "") request.respond(this.replies.for("no-dialog"));
     else if (request.method === "INVITE") this.#relayInvite(side, request);
     else this.#relay(side, request);
   }
@@ -65,7 +60,7 @@ export class DialogRelay implements InviteHost {
   }
 
   pass(from: Side, headers: Record<string, string>, kind: PassedKind): void {
-    this.#host.pass(from, headers, kind);
+    this.#legs.pass(from, headers, kind);
   }
 
   abandon(): void {
