@@ -4,7 +4,7 @@ import type { Endpoint } from "../location.ts";
 import type { Redirect } from "../routing/route-plan.ts";
 import type { Numbers } from "../routing/translation.ts";
 import { hostPort, parseUri } from "../signalling/addresses.ts";
-import { hopOfAgent, hopOfPhone, type NextHop, type Phone } from "../signalling/next-hop.ts";
+import { hopOfAgent, hopOfPhone, type NextHop } from "../signalling/next-hop.ts";
 import type { CallSelection } from "./route.ts";
 
 export type { NextHop } from "../signalling/next-hop.ts";
@@ -37,7 +37,7 @@ export function candidateOf(
   selection: Exclude<CallSelection, { kind: "exhausted" }>,
   random: () => number = () => 0,
 ): Candidate {
-  if (selection.kind === "phone") return candidateAt(selection.phone);
+  if (selection.kind === "phone") return { hop: hopOfPhone(selection.phone) };
   const { numbers, redirect } = selection;
   const way = { ...(numbers && { numbers }), ...(redirect && { redirect }) };
   if (selection.kind === "address") return { hop: hopOfAddress(selection.address), ...way };
@@ -58,12 +58,6 @@ export function candidateAfter({ others = [], lease: _, ...candidate }: Candidat
   const [endpoint, ...left] = others;
   if (!endpoint || !candidate.agent) return undefined;
   return { ...candidate, hop: hopOfAgent(candidate.agent.params, endpoint), others: left };
-}
-
-/** Its Contact is followed as that of a 3xx is: it changes where the request goes, not whom it was for. */
-function candidateAt(phone: Phone): Candidate {
-  const { user, host, port } = phone.contact;
-  return { hop: hopOfPhone(phone), redirect: { uri: phone.contact.toString(), user, host, port } };
 }
 
 /** A next hop that is no agent: `host`, `host:port` or a SIP URI. */

@@ -22,7 +22,7 @@ export interface NextHop {
   readonly path?: string;
   /** Proxies that they pass before it, as a Route field. */
   readonly route?: string;
-  /** Their request URI as it is, where it is not to be made of the caller's. */
+  /** Their request URI, where it is not to be made of the caller's. */
   readonly requestUri?: string;
 }
 
@@ -49,33 +49,39 @@ export function hopOfAgent(params: AgentParams, endpoint?: Endpoint): NextHop {
   };
 }
 
-/** The only way to a phone is the one that its REGISTER came by, or tells. */
+/** Requests to a phone are for its own Contact, and go the way that its REGISTER came by, or that its Path tells. */
 export function hopOfPhone(phone: Phone): NextHop {
-  const { aor, contact, source, receivedOn } = phone;
-  const proxy = nearestHop(phone.path);
-  if (proxy) return hopBehind(proxy, phone);
-  const { protocol, address, port } = source;
+  const { aor, contact } = phone;
   return {
     name: aor,
     address: hostPort(contact.host, contact.port),
-    transport: transportParam(protocol),
-    path: `sip:${hostPort(address, port)};transport=${protocol};ob=${receivedOn}`,
+    requestUri: contact.toString().split("?", 1)[0] ?? "",
+    ...(nearestProxy(phone) ?? connectionOf(phone)),
   };
 }
 
-/** By way of the proxies of its Path, with its own Contact as request URI (RFC 3327 section 5.4). */
-function hopBehind(proxy: SipUri, { aor, contact, receivedOn, path }: Phone): NextHop {
-  const { secure, port } = proxy;
-  const transport = secure ? "tls" : (proxy.param("transport")?.toLowerCase() ?? "udp");
-  const address = hostPort(proxy.param("maddr") || proxy.host, port);
+type Way = Pick<NextHop, "transport" | "path" | "route" | "secure">;
+
+function connectionOf({ contact, source, receivedOn }: Phone): Way {
+  const { protocol, address, port } = source;
   return {
-    name: aor,
-    address: hostPort(contact.host, contact.port),
-    transport: transportParam(transport),
-    ...((secure || contact.secure) && { secure: true }),
-    path: `${proxy.scheme}:${address}${secure ? "" : transportParam(transport)};local=${receivedOn}`,
+    transport: transportParam(protocol),
+    path: `sip:${hostPort(address, port)};transport=${protocol};ob=${receivedOn}`,
+    ...(contact.secure && protocol === "tls" && { secure: true }),
+  };
+}
+
+/** RFC 3327 section 5.4. */
+function nearestProxy({ contact, receivedOn, path }: Phone): Way | undefined {
+  const proxy = nearestHop(path);
+  if (!proxy) return undefined;
+  const { scheme, secure } = proxy;
+  const transport = secure ? "" : transportParam(proxy.param("transport")?.toLowerCase() ?? "udp");
+  return {
+    transport: secure ? transportParam("tls") : transport,
+    path: `${scheme}:${hostPort(proxy.param("maddr") || proxy.host, proxy.port)}${transport};local=${receivedOn}`,
     route: path,
-    requestUri: contact.toString().split("?", 1)[0] ?? "",
+    ...((secure || contact.secure) && { secure: true }),
   };
 }
 

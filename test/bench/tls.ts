@@ -14,8 +14,8 @@ import { connect, createServer } from "node:tls";
 import { CertificateAuthority } from "../support/certificate-authority.ts";
 import { type Endpoint, freePort } from "../support/loopback.ts";
 import { PemDirectory } from "../support/pem-directory.ts";
+import { SipStream } from "../support/sip-stream.ts";
 import { RawCall, responseTo, SipText } from "../support/sip-text.ts";
-import { TlsConnection } from "../support/tls-ua.ts";
 import { callsLeft } from "./measure.ts";
 import { launchWeir, loopback } from "./systems.ts";
 
@@ -104,14 +104,14 @@ async function tlsPeers(to: Endpoint, carrier: Endpoint, authority: CertificateA
   const callers = new Callers("TLS");
   const { certificate, key } = authority.issue({ names: [loopback] });
   const server = createServer({ cert: certificate, key }, (socket) => {
-    new TlsConnection(socket, (message, connection) => {
+    new SipStream(socket, (message, connection) => {
       for (const text of answers(message, carrier, ";transport=tls")) connection.send(text);
     });
   });
   server.listen(carrier.port, carrier.address).unref();
   const socket = connect({ host: to.address, port: to.port, ca: authority.certificate });
   await once(socket, "secureConnect");
-  const connection = new TlsConnection(socket, (message) => callers.receive(message));
+  const connection = new SipStream(socket, (message) => callers.receive(message));
   const local = { address: loopback, port: socket.localPort ?? 0 };
   callers.line = { local, to, send: (text) => connection.send(text) };
   return callers;

@@ -1,9 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { onDrachtio } from "../support/external-engine.ts";
 import { Phone } from "../support/phone.ts";
-import { RawUa } from "../support/raw-ua.ts";
 import { Registrar } from "../support/registrar.ts";
-import { byeAfter, RawCall, token } from "../support/sip-text.ts";
+import { token } from "../support/sip-text.ts";
 import { Weir } from "../support/weir.ts";
 
 interface Shown {
@@ -72,95 +71,6 @@ describe.skipIf(onDrachtio)("a phone behind a NAT that registers through Weir", 
     expect(two?.header("Call-ID")).toBe(one?.header("Call-ID"));
     expect([one, two].map((each) => each?.header("CSeq"))).toEqual(["1 REGISTER", "2 REGISTER"]);
     expect(await shown()).toHaveLength(1);
-  });
-
-  it("gets calls, and all that is within them, over UDP at the port that it registered from", async () => {
-    await phone.register(300);
-    const { final, call } = await registrar.call(registrar.contact, weir.listen);
-    expect(final.status).toBe(200);
-    const invite = await phone.receive("the INVITE", (m) => m.method === "INVITE" && !m.status);
-    expect(invite.requestUri).toMatch(/^sip:u[0-9a-f]+@10\.99\.99\.5:5060/);
-    await phone.receive("the ACK", (m) => m.method === "ACK");
-    expect((await registrar.ask(call, "INFO", final, weir.listen)).status).toBe(200);
-    expect((await registrar.ask(call, "BYE", final, weir.listen)).status).toBe(200);
-    await phone.receive("the BYE", (m) => m.method === "BYE" && !m.status);
-  });
-
-  it("gets calls over the TCP connection that it registered by, and is 480 once that is closed", async () => {
-    const other = await Phone.overTcp("tcp", weir.listen, await weir.caller());
-    await other.register(300);
-    const { contact } = registrar;
-    const { final, call } = await registrar.call(contact, weir.listen);
-    expect(final.status).toBe(200);
-    await other.receive("the ACK", (m) => m.method === "ACK");
-    expect((await registrar.ask(call, "BYE", final, weir.listen)).status).toBe(200);
-    other.close();
-    let status = 200;
-    for (let tries = 0; tries < 20 && status === 200; tries++) {
-      const again = await registrar.call(contact, weir.listen);
-      status = again.final.status;
-      if (status === 200) await registrar.ask(again.call, "BYE", again.final, weir.listen);
-    }
-    expect(status).toBe(480);
-    expect((await weir.view("first")).state.letter).toBe("I");
-  });
-
-  it("is found at its new port once it has registered from there", async () => {
-    await phone.register(300);
-    const moved = await Phone.overUdp(/sip:(\w+)@/.exec(phone.contact)?.[1] ?? "", weir.listen, await weir.caller());
-    await moved.register(300);
-    const { final, call } = await registrar.call(registrar.contact, weir.listen);
-    expect(final.status).toBe(200);
-    await moved.receive("the INVITE", (m) => m.method === "INVITE" && !m.status);
-    await registrar.ask(call, "BYE", final, weir.listen);
-    expect(phone.received.filter((m) => m.method === "INVITE")).toEqual([]);
-    moved.close();
-  });
-
-  it.each([Phone.overUdp, Phone.overTcp])("that calls is hung up on where it called from, %#", async (open) => {
-    const caller = await open("caller", weir.listen, await weir.caller());
-    const dialog = [`To: <sip:x${ours()}>`, `Call-ID: nat-${token()}`];
-    caller.send("INVITE", `sip:x${ours()}`, [
-      `From: <sip:caller${ours()}>;tag=c`,
-      ...dialog,
-      "CSeq: 1 INVITE",
-      `Contact: <${caller.contact}>`,
-    ]);
-    const ok = await caller.receive("an answer", (m) => m.status >= 200);
-    expect(ok.status).toBe(200);
-    const to = `To: ${ok.header("To")}`;
-    caller.send("ACK", `sip:x${ours()}`, [`From: <sip:caller${ours()}>;tag=c`, to, dialog[1] ?? "", "CSeq: 1 ACK"]);
-    const ack = await registrar.receive("the ACK", (m) => m.method === "ACK");
-    registrar.send(byeAfter(ack, registrar.local, weir.listen), weir.listen);
-    await caller.receive("the BYE", (m) => m.method === "BYE" && !m.status);
-    await weir.idle();
-    caller.close();
-  });
-
-  it("gets a MESSAGE and a NOTIFY that no dialog holds", async () => {
-    await phone.register(300);
-    for (const method of ["MESSAGE", "NOTIFY"]) {
-      const call = new RawCall(registrar.local, weir.listen, "phone");
-      const text = call.invite({ requestUri: registrar.contact }).replaceAll("INVITE", method);
-      registrar.send(text, weir.listen);
-      expect((await registrar.final(call.callId, method)).status).toBe(200);
-      await phone.receive(method, (m) => m.method === method && !m.status);
-    }
-  });
-
-  it("is not to be called by others than agents", async () => {
-    await phone.register(300);
-    const stranger = await weir.caller();
-    const ua = await RawUa.open(stranger);
-    const call = new RawCall(stranger, weir.listen, "phone");
-    ua.send(call.invite({ requestUri: registrar.contact }), weir.listen);
-    // Routed like any other number: to the agent, which knows it or not.
-    const final = await ua.final(call.callId);
-    ua.send(call.ack(final), weir.listen);
-    ua.send(call.request("BYE", final), weir.listen);
-    await ua.receive("an answer to BYE", (m) => m.status === 200 && m.method === "BYE");
-    expect(phone.received.filter((m) => m.method === "INVITE")).toEqual([]);
-    ua.close();
   });
 
   it("is gone when it unregisters, by its Contact or by all, and when its time is over", async () => {

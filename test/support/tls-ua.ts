@@ -2,57 +2,18 @@ import { once } from "node:events";
 import { type ConnectionOptions, connect, createServer, type Server, type TLSSocket, type TlsOptions } from "node:tls";
 import { eventually } from "./eventually.ts";
 import type { Endpoint } from "./loopback.ts";
-import { RawCall, responseTo, SipText } from "./sip-text.ts";
-
-/** One TLS connection that messages come over, cut out by their Content-Length. */
-export class TlsConnection {
-  readonly received: SipText[] = [];
-  error = "";
-  closed = false;
-  #rest = "";
-
-  constructor(
-    readonly socket: TLSSocket,
-    react: (message: SipText, connection: TlsConnection) => void = () => undefined,
-  ) {
-    socket.on("data", (bytes) => {
-      this.#rest += bytes.toString("latin1");
-      for (let message = this.#next(); message; message = this.#next()) {
-        this.received.push(message);
-        react(message, this);
-      }
-    });
-    socket.on("error", ({ message }) => {
-      this.error = message;
-    });
-    socket.on("close", () => {
-      this.closed = true;
-    });
-  }
-
-  send(text: string): void {
-    this.socket.write(text, "latin1");
-  }
-
-  #next(): SipText | undefined {
-    const end = this.#rest.indexOf("\r\n\r\n") + 4;
-    const length = end < 4 ? 0 : Number(new SipText(this.#rest.slice(0, end)).header("Content-Length"));
-    if (end < 4 || this.#rest.length < end + length) return undefined;
-    const text = this.#rest.slice(0, end + length);
-    this.#rest = this.#rest.slice(end + length);
-    return new SipText(text);
-  }
-}
+import { SipStream } from "./sip-stream.ts";
+import { RawCall, responseTo, type SipText } from "./sip-text.ts";
 
 /** An agent on TLS that answers every request with 200 at once. */
 export class TlsAgent {
-  readonly connections: TlsConnection[] = [];
+  readonly connections: SipStream<TLSSocket>[] = [];
   readonly #server: Server;
 
   private constructor(local: Endpoint, options: TlsOptions) {
     this.#server = createServer(options, (socket) => {
       this.connections.push(
-        new TlsConnection(socket, (message, connection) => {
+        new SipStream(socket, (message, connection) => {
           if (message.status || message.method === "ACK") return;
           const answer = responseTo(message, 200, "OK", local);
           connection.send(answer.replace(/^(Contact: <[^>]+)>/m, "$1;transport=tls>"));
@@ -82,14 +43,14 @@ export class TlsAgent {
 /** A caller on a TLS connection of its own. */
 export class TlsCaller {
   private constructor(
-    readonly connection: TlsConnection,
+    readonly connection: SipStream<TLSSocket>,
     readonly local: Endpoint,
     readonly to: Endpoint,
   ) {}
 
   static async connect(to: Endpoint, options: ConnectionOptions): Promise<TlsCaller> {
     const socket = connect({ host: to.address, port: to.port, ...options });
-    const connection = new TlsConnection(socket);
+    const connection = new SipStream(socket);
     await eventually("the handshake, or its failure", () => socket.authorized || connection.closed);
     return new TlsCaller(connection, { address: socket.localAddress ?? "", port: socket.localPort ?? 0 }, to);
   }
