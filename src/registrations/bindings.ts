@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import type { Ms } from "../clock.ts";
+import { ownText } from "../own-text.ts";
 import type { Source } from "../signalling/port.ts";
 
 /** One Contact that a phone has registered through us, until it expires. */
@@ -44,20 +45,18 @@ function apart(
   const { protocol, address, port } = source;
   // The user part follows from these.
   const { user, aor, contact } = known ?? own;
-  const keep = known ? (text: string): string => text : copyOf;
+  const keep = known ? (text: string): string => text : ownText;
   return {
     user: keep(user),
     aor: keep(aor),
     contact: keep(contact),
-    source: { protocol: copyOf(protocol), address: copyOf(address), port },
-    receivedOn: copyOf(receivedOn),
-    path: path === "" ? "" : copyOf(path),
+    source: { protocol: ownText(protocol), address: ownText(address), port },
+    receivedOn: ownText(receivedOn),
+    path: ownText(path),
     registrar,
     expiresAt,
   };
 }
-
-const copyOf = (text: string): string => Buffer.from(text, "latin1").toString("latin1");
 
 /** Every binding, by its user part and by address of record. Expired ones are not shown, and are swept out now and then. */
 export class Bindings {

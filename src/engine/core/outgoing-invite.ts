@@ -77,7 +77,7 @@ export abstract class OutgoingInvite extends OutgoingRequest {
       acknowledgeAndHangUp(this.core, uacDialog(response, ""), this.acks, "Another fork has answered");
       return false;
     }
-    this.#answeredBy = response.toTag;
+    this.#answeredBy = dialog.data.remoteTag;
     this.dialogId = dialog.id;
     dialog.outgoingInvite = this;
     if (this.owner.here) {

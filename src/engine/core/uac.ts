@@ -1,3 +1,4 @@
+import { ownText } from "../../own-text.ts";
 import { dialogId as dialogIdOf } from "../dialog/dialog.ts";
 import { routed, routeUri } from "../dialog/route-set.ts";
 import type { SipMessage } from "../message/sip-message.ts";
@@ -108,7 +109,8 @@ export class Uac {
 
   #begin(app: AppMessage, session: AppSession, begun: NewRequest, flow: Flow | undefined, branch: string) {
     const { message } = app;
-    const { method, requestUri } = message;
+    const { method } = message;
+    const requestUri = ownText(message.requestUri);
     const text = newRequestText(message, begun, flow ?? nowhere, branch);
     const dialogId = method === "INVITE" || subscribes(method) ? dialogIdOf(begun.callId, begun.fromTag) : "";
     const outgoing =

@@ -1,3 +1,4 @@
+import { ownText } from "../../own-text.ts";
 import { parseNameAddr } from "../message/name-addr.ts";
 import type { SipMessage } from "../message/sip-message.ts";
 import { isSips } from "../message/uri.ts";
@@ -44,14 +45,15 @@ export const dialogId = (callId: string, fromTag: string): string => `${callId};
 
 /** The dialog that our response to `request` with To tag `localTag` makes (RFC 3261 section 12.1.1). `status`: 101 to 299. */
 export function uasDialog(request: SipMessage, localTag: string, status: number, overTls = false): Dialog {
-  const { callId, fromTag } = request;
-  const to = request.header("to") ?? "";
-  const from = request.header("from") ?? "";
+  const callId = ownText(request.callId);
+  const fromTag = ownText(request.fromTag);
+  const to = ownText(request.header("to") ?? "");
+  const from = ownText(request.header("from") ?? "");
   return {
     id: dialogId(callId, fromTag),
     role: "uas",
     callId,
-    localTag,
+    localTag: ownText(localTag),
     remoteTag: fromTag,
     local: request.toTag === "" ? `${to};tag=${localTag}` : to,
     remote: from,
@@ -59,10 +61,10 @@ export function uasDialog(request: SipMessage, localTag: string, status: number,
     localSeq: -1,
     remoteSeq: request.cseq,
     inviteSeq: -1,
-    remoteTarget: contactUri(request) ?? parseNameAddr(from)?.uri ?? "",
+    remoteTarget: contactUri(request) ?? ownText(parseNameAddr(from)?.uri ?? ""),
     listener: "",
     localContact: "",
-    routeSet: request.headerValues("record-route"),
+    routeSet: routeSetOf(request),
     path: "",
     secure: overTls && isSips(request.requestUri),
   };
@@ -73,23 +75,25 @@ export function uasDialog(request: SipMessage, localTag: string, status: number,
  * repeats of the request (From, Call-ID, CSeq) is taken from it. `requestUri`: ours, the target until a Contact is known.
  */
 export function uacDialog(response: SipMessage, requestUri: string): Dialog {
-  const { callId, fromTag, toTag, cseq } = response;
+  const { cseq } = response;
+  const callId = ownText(response.callId);
+  const fromTag = ownText(response.fromTag);
   return {
     id: dialogId(callId, fromTag),
     role: "uac",
     callId,
     localTag: fromTag,
-    remoteTag: toTag,
-    local: response.header("from") ?? "",
-    remote: response.header("to") ?? "",
+    remoteTag: ownText(response.toTag),
+    local: ownText(response.header("from") ?? ""),
+    remote: ownText(response.header("to") ?? ""),
     state: stateFor(response.status),
     localSeq: cseq,
     remoteSeq: -1,
     inviteSeq: response.method === "INVITE" ? cseq : -1,
-    remoteTarget: contactUri(response) ?? requestUri,
+    remoteTarget: contactUri(response) ?? ownText(requestUri),
     listener: "",
     localContact: "",
-    routeSet: response.headerValues("record-route").reverse(),
+    routeSet: routeSetOf(response).reverse(),
     path: "",
     // It was sent over nothing else.
     secure: isSips(requestUri),
@@ -103,7 +107,7 @@ export function uacDialog(response: SipMessage, requestUri: string): Dialog {
 export function confirm(dialog: Dialog, response?: SipMessage): void {
   dialog.state = "confirmed";
   if (response === undefined) return;
-  dialog.routeSet = response.headerValues("record-route").reverse();
+  dialog.routeSet = routeSetOf(response).reverse();
   dialog.remoteTarget = contactUri(response) ?? dialog.remoteTarget;
 }
 
@@ -140,5 +144,8 @@ const stateFor = (status: number): Dialog["state"] => (status < 200 ? "early" : 
 
 function contactUri(message: SipMessage): string | undefined {
   const [contact] = message.headerValues("contact");
-  return contact === undefined ? undefined : parseNameAddr(contact)?.uri;
+  const uri = contact === undefined ? undefined : parseNameAddr(contact)?.uri;
+  return uri === undefined ? undefined : ownText(uri);
 }
+
+const routeSetOf = (message: SipMessage): string[] => message.headerValues("record-route").map(ownText);

@@ -1,3 +1,4 @@
+import { ownText } from "../../own-text.ts";
 import type { SipMessage } from "../message/sip-message.ts";
 import type { Flow } from "../transport/transport.ts";
 import type { TransactionCounters } from "./counters.ts";
@@ -42,12 +43,12 @@ export class ServerTransaction {
 
   /** The tag of ours for To: the request's own inside a dialog, else a fresh one, unless set before the first response. */
   get localTag(): string {
-    this.#machine.localTag ||= this.request.toTag || newTag();
+    this.#machine.localTag ||= ownText(this.request.toTag) || newTag();
     return this.#machine.localTag;
   }
 
   set localTag(tag: string) {
-    this.#machine.localTag = tag;
+    this.#machine.localTag = ownText(tag);
   }
 
   /** The final status given, 0 before. */
