@@ -30,6 +30,7 @@ import { Realms } from "./realms.ts";
 import { type CallRecord, type CallSnapshot, snapshotOf } from "./record.ts";
 import { RoutedRequest } from "./routed-request.ts";
 import { type PhoneBook, Routes } from "./routes.ts";
+import { Subscriptions, subscribes } from "./subscriptions.ts";
 
 /** Takes REGISTERs, and knows the phones that they are from. */
 export interface Registrar extends PhoneBook {
@@ -64,6 +65,7 @@ export class CallManager implements SignallingUser, CallHost {
   readonly replies: LocalReplies;
   readonly headerRules: HeaderRules;
   readonly random: () => number;
+  readonly subscriptions: Subscriptions;
   readonly #agents: AgentManager;
   readonly #routes: Routes;
   readonly #log: Logger;
@@ -83,6 +85,7 @@ export class CallManager implements SignallingUser, CallHost {
     this.random = parts.random;
     this.replies = new LocalReplies(config["retry-after"], parts.random, config["local-response-map"]);
     this.headerRules = new HeaderRules(config["header-rules"] ?? []);
+    this.subscriptions = new Subscriptions(this);
     this.#agents = parts.agents;
     this.#routes = new Routes({ ...parts, phones: parts.registrar });
     this.#log = parts.log;
@@ -141,7 +144,7 @@ export class CallManager implements SignallingUser, CallHost {
     const dialogId = this.#dialogOf(request);
     const call = this.#byDialog.get(dialogId);
     if (call) call.request(call.sideOf(dialogId), request);
-    else this.#outOfCalls(request);
+    else if (!this.subscriptions.request(request)) this.#outOfCalls(request);
   }
 
   ack(ack: IncomingAck): void {
@@ -166,6 +169,7 @@ export class CallManager implements SignallingUser, CallHost {
       if (call.record.answeredAt !== undefined) this.#orphans.push(call.record.callerDialog, call.record.agentDialog);
       call.lost();
     }
+    this.subscriptions.lost();
   }
 
   // What calls ask for.
@@ -208,6 +212,7 @@ export class CallManager implements SignallingUser, CallHost {
     const refusal = hopsLeft(request.headers) < 0 ? "too-many-hops" : this.#draining ? "draining" : undefined;
     if (!route) request.respond(replyOutOfDialog(request, this.#draining, this.replies));
     else if (refusal) request.respond(this.replies.for(refusal));
+    else if (subscribes(request.method)) this.subscriptions.begin(request, route, agent);
     else {
       const outgoing = (to: Candidate): SentRequest => requestFor(request, to);
       new RoutedRequest(request, route, this, { from: agent, ownCredentials: true, outgoing }).start();

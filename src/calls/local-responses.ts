@@ -45,6 +45,8 @@ export const localResponses = {
   "too-many-contacts": { status: 403, reason: "Too Many Contacts" },
   /** More registrations than we keep. */
   "too-many-registrations": unavailableForNow,
+  /** More subscriptions than we keep. */
+  "too-many-subscriptions": unavailableForNow,
   "method-not-allowed": { status: 405, reason: "Method Not Allowed" },
   "not-implemented": { status: 501, reason: "Not Implemented" },
   ok: { status: 200, reason: "OK" },

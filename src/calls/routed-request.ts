@@ -38,6 +38,8 @@ export interface RoutedRequestOptions {
     reply: Reply & { readonly headers: Record<string, string> },
     by: Candidate,
   ) => void;
+  /** The final response has been passed back, or what stands for it. */
+  readonly ended?: (status: number) => void;
   /** The challenges of agents are ours to answer. Where not, they are passed back like any other response. */
   readonly ownCredentials?: true;
   /** The agent that the request is from, where it is from one. */
@@ -142,6 +144,7 @@ export class RoutedRequest {
   #respond(reply: Reply): void {
     this.#over = true;
     this.#request.respond(reply);
+    this.#options.ended?.(reply.status);
   }
 }
 

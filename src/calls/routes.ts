@@ -22,11 +22,14 @@ export interface RoutesParts {
   readonly phones?: PhoneBook | undefined;
 }
 
-/** Their dialogs would have to be kept, as those of calls are. */
-const beginsSubscription = new Set(["SUBSCRIBE", "REFER"]);
+/** Relayed by local policy outside any dialog. */
+const relayed = new Set(["MESSAGE", "PUBLISH", "SUBSCRIBE", "OPTIONS", "REFER"]);
 
-/** Relayed by local policy outside any dialog; OPTIONS where a policy names it. */
-const relayed = new Set(["MESSAGE", "PUBLISH", "OPTIONS"]);
+/**
+ * Those that only a policy which names them lets pass: a peer that asks after us may well name a user in doing so, and
+ * whoever can make an agent call others by REFER calls at its cost.
+ */
+const byName = new Set(["OPTIONS", "REFER"]);
 
 /** Finds the way of requests outside any dialog. */
 export class Routes {
@@ -49,13 +52,11 @@ export class Routes {
   /** The same for a request other than INVITE and REGISTER. Undefined for one that is for ourselves, or that we do not relay. */
   ofOther(request: IncomingRequest, realm: RealmConfig, from?: SessionAgent): CallRoute | undefined {
     const { method } = request;
-    if (beginsSubscription.has(method)) return undefined;
     const asked = routeRequestOf(request, realm, this.#clock, from);
     const phone = this.toPhone(asked, from);
     if (phone || asked.to === "" || !relayed.has(method)) return phone;
     const plan = this.#router.plan(asked);
-    // A peer that asks after us may well name a user in doing so.
-    return method !== "OPTIONS" || plan.trace.hops.some(({ namesMethod }) => namesMethod) ? plan : undefined;
+    return !byName.has(method) || plan.trace.hops.some(({ namesMethod }) => namesMethod) ? plan : undefined;
   }
 
   /** Only agents may call phones by our Contacts: anybody else has to ask the registrar. */

@@ -5,10 +5,17 @@ import { type MetricSource, single } from "./metrics.ts";
 export interface WatchedCalls {
   readonly active: number;
   readonly counters: CallCounters;
+  readonly subscriptions: { readonly size: number };
 }
 
 export const callMetrics = (calls: WatchedCalls): MetricSource[] => [
   single("gauge", "weir_calls_active", "Calls not ended yet.", () => calls.active),
+  single(
+    "gauge",
+    "weir_subscriptions",
+    "Subscriptions outside calls that pass through, or are asked for.",
+    () => calls.subscriptions.size,
+  ),
   single("counter", "weir_calls_received_total", "INVITEs outside any dialog.", () => calls.counters.received),
   single("counter", "weir_calls_answered_total", "Calls that an agent answered.", () => calls.counters.answered),
   single("counter", "weir_call_attempts_total", "Attempts of ended calls.", () => calls.counters.attempts),

@@ -87,11 +87,22 @@ export class RawCall {
     return assemble(`ACK ${uri} SIP/2.0`, this.#headers("ACK", 1, branch, tagOf(final)), "");
   }
 
+  /** Another request than INVITE that begins, or stands alone. */
+  first(method: string, headers: readonly string[]): string {
+    const uri = `sip:${this.number}@${this.to.address}:${this.to.port}`;
+    const contact = `Contact: <sip:raw@${this.from.address}:${this.from.port}>`;
+    return assemble(
+      `${method} ${uri} SIP/2.0`,
+      [...this.#headers(method, 1, this.branch, ""), contact, ...headers],
+      "",
+    );
+  }
+
   /** A request within the dialog that this 2xx made. */
-  request(method: string, answer: SipText): string {
+  request(method: string, answer: SipText, more: readonly string[] = []): string {
     this.#cseq += 1;
     const headers = this.#headers(method, this.#cseq, `z9hG4bK${token()}`, tagOf(answer));
-    return assemble(`${method} ${contactOf(answer)} SIP/2.0`, headers, "");
+    return assemble(`${method} ${contactOf(answer)} SIP/2.0`, [...headers, ...more], "");
   }
 
   #headers(method: string, cseq: number, branch: string, toTag: string, maxForwards = 70): string[] {
@@ -117,7 +128,7 @@ export function responseTo(request: SipText, status: number, reason: string, loc
     ...request.headers("Via").map((via) => `Via: ${via}`),
     ...request.headers("Record-Route").map((route) => `Record-Route: ${route}`),
     `From: ${request.header("From")}`,
-    `To: ${to}${/;\s*tag=/i.test(to) || status === 100 ? "" : `;tag=agent-${request.header("Call-ID").slice(0, 8)}`}`,
+    `To: ${/;\s*tag=/i.test(to) || status === 100 ? to : tagged(request)}`,
     `Call-ID: ${request.header("Call-ID")}`,
     `CSeq: ${request.header("CSeq")}`,
     `Contact: <sip:agent@${local.address}:${local.port}>`,
@@ -126,15 +137,40 @@ export function responseTo(request: SipText, status: number, reason: string, loc
   return assemble(`SIP/2.0 ${status} ${reason}`, headers, answers ? sdpOf(local.address) : "");
 }
 
+/** To with the tag that agents give it. */
+const tagged = (request: SipText): string =>
+  `${request.header("To")};tag=agent-${request.header("Call-ID").slice(0, 8)}`;
+
 /** BYE of the agent at `local`, in the dialog of the ACK that it had from `peer`; its first request there. */
-export function byeAfter(ack: SipText, local: Endpoint, peer: Endpoint): string {
+export const byeAfter = (ack: SipText, local: Endpoint, peer: Endpoint): string =>
+  calleesRequest("BYE", ack, { local, peer, from: ack.header("To"), cseq: 1 });
+
+/** NOTIFY of the agent at `local`, in the dialog of a SUBSCRIBE or REFER that it had from `peer`. `state`: of the subscription. */
+export const notifyAfter = (
+  subscribe: SipText,
+  state: string,
+  { local, peer, cseq }: { local: Endpoint; peer: Endpoint; cseq: number },
+): string =>
+  calleesRequest("NOTIFY", subscribe, { local, peer, cseq, from: tagged(subscribe) }, [
+    `Event: ${subscribe.header("Event") || "refer"}`,
+    `Contact: <sip:agent@${local.address}:${local.port}>`,
+    `Subscription-State: ${state}`,
+  ]);
+
+function calleesRequest(
+  method: string,
+  received: SipText,
+  { local, peer, from, cseq }: { local: Endpoint; peer: Endpoint; from: string; cseq: number },
+  more: readonly string[] = [],
+): string {
   const headers = [
     `Via: SIP/2.0/UDP ${local.address}:${local.port};branch=z9hG4bK${token()};rport`,
     "Max-Forwards: 70",
-    `From: ${ack.header("To")}`,
-    `To: ${ack.header("From")}`,
-    `Call-ID: ${ack.header("Call-ID")}`,
-    "CSeq: 1 BYE",
+    `From: ${from}`,
+    `To: ${received.header("From")}`,
+    `Call-ID: ${received.header("Call-ID")}`,
+    `CSeq: ${cseq} ${method}`,
+    ...more,
   ];
-  return assemble(`BYE sip:weir@${peer.address}:${peer.port} SIP/2.0`, headers, "");
+  return assemble(`${method} sip:weir@${peer.address}:${peer.port} SIP/2.0`, headers, "");
 }

@@ -158,8 +158,10 @@ describe("a request outside any call", () => {
 
   it.each([
     ["REGISTER", 405],
-    ["SUBSCRIBE", 405],
+    ["REFER", 405],
     ["FOO", 501],
+    ["INFO", 481],
+    ["NOTIFY", 481],
     ["BYE", 481],
     ["UPDATE", 481],
     ["PRACK", 481],

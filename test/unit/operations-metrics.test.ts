@@ -137,7 +137,7 @@ describe("the watch over agents", () => {
 describe("the metrics of calls and engine", () => {
   it("are read at scrape from plain counters", async () => {
     const counters = new CallCounters();
-    const calls = { active: 0, counters };
+    const calls = { active: 0, counters, subscriptions: { size: 0 } };
     const engine = {
       transport: { messagesIn: 3, connections: 2, malformed: new Map([["no Via", 4]]) },
       alive: { dialogs: 1 },

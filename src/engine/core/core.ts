@@ -152,7 +152,9 @@ export class Core implements TransactionUser, AppSessionUser {
     this.#abandonRequests(session);
     for (const dialog of [...dialogs]) {
       if (dialog.owner !== session) continue;
-      if (dialog.data.state === "confirmed") hangUp(this.context, dialog, "Application gone");
+      // Subscriptions know no BYE, and run out.
+      if (dialog.subscription) dialogs.delete(dialog);
+      else if (dialog.data.state === "confirmed") hangUp(this.context, dialog, "Application gone");
     }
   }
 

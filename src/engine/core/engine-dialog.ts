@@ -91,6 +91,11 @@ export class EngineDialogs {
    */
   subscribed(dialog: EngineDialog, request: SipMessage | undefined, response: SipMessage): void {
     if (!dialog.subscription) return;
+    // RFC 4488: a REFER may be granted without one.
+    if (response.header("refer-sub")?.trim().toLowerCase() === "false") {
+      this.delete(dialog);
+      return;
+    }
     const seconds = expires(response) ?? (request && expires(request)) ?? defaultExpiry;
     dialog.expiry?.cancel();
     dialog.expiry = this.#clock.after(seconds * 1_000 + patience(this.#timers), () => this.delete(dialog));

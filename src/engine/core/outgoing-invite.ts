@@ -10,7 +10,7 @@ import type { CoreContext } from "./context.ts";
 import type { EngineDialog } from "./engine-dialog.ts";
 import { acknowledgeAndHangUp, hangUp } from "./hang-up.ts";
 import { ownRequest, type ReadyRequest, wayInDialog } from "./in-dialog-text.ts";
-import { OutgoingRequest } from "./outgoing-request.ts";
+import { OutgoingRequest, type RequestSent } from "./outgoing-request.ts";
 
 /** Early dialogs kept of one INVITE. More forks than that are no call but an attack on memory. */
 const maxForks = 32;
@@ -97,25 +97,13 @@ export abstract class OutgoingInvite extends OutgoingRequest {
   }
 }
 
-/** What is needed of an INVITE once it is sent. */
-export interface InviteSent {
-  readonly requestUri: string;
-  readonly callId: string;
-  /** The application's own, undefined when it gave none. */
-  readonly contact: string | undefined;
-  /** The path by which alone the peer is reached, "" where its own Contact will say. */
-  readonly path: string;
-  /** `host:port` of the listener that it left from. */
-  readonly listener: string;
-}
-
 /** An INVITE outside any dialog. */
 export class NewInvite extends OutgoingInvite {
-  readonly #sent: InviteSent;
+  readonly #sent: RequestSent & { readonly callId: string };
   /** The early dialogs of its forks; rarely more than one. */
   #early: EngineDialog[] = [];
 
-  constructor(core: CoreContext, owner: AppSession, dialogId: string, sent: InviteSent) {
+  constructor(core: CoreContext, owner: AppSession, dialogId: string, sent: RequestSent & { readonly callId: string }) {
     super(core, owner, "INVITE", dialogId);
     this.#sent = sent;
   }

@@ -9,6 +9,17 @@ import type { CoreContext } from "./context.ts";
 import { nobody, type Party, remoteParty } from "./frame-writer.ts";
 import { linkId, newTag } from "./identifiers.ts";
 
+/** What is needed of a request outside any dialog, once it is sent, for the dialog that it may make. */
+export interface RequestSent {
+  readonly requestUri: string;
+  /** The application's own, undefined when it gave none. */
+  readonly contact: string | undefined;
+  /** The path by which alone the peer is reached, "" where its own Contact will say. */
+  readonly path: string;
+  /** `host:port` of the listener that it left from. */
+  readonly listener: string;
+}
+
 /** A request sent for an application, which gets exactly one final response to it, made up by the engine if need be. */
 export abstract class OutgoingRequest implements ClientTransactionUser {
   /** The transaction id on the link. */

@@ -1,28 +1,26 @@
-import { confirm, type Dialog, refreshTarget, uacDialog, uasDialog } from "../dialog/dialog.ts";
+import { confirm, type Dialog, ownContact, refreshTarget, uacDialog, uasDialog } from "../dialog/dialog.ts";
 import type { SipMessage } from "../message/sip-message.ts";
 import type { AppSession } from "./app-session.ts";
 import type { CoreContext } from "./context.ts";
 import type { EngineDialog } from "./engine-dialog.ts";
-import { OutgoingRequest } from "./outgoing-request.ts";
+import { OutgoingRequest, type RequestSent } from "./outgoing-request.ts";
 
 /** Methods that begin a dialog besides INVITE: the subscription of RFC 6665, explicit or implied by REFER (RFC 3515). */
 export const subscribes = (method: string): boolean => method === "SUBSCRIBE" || method === "REFER";
 
 /** A request other than INVITE outside any dialog. */
 export class PlainRequest extends OutgoingRequest {
-  readonly #requestUri: string;
-  readonly #cseq: number;
+  readonly #sent: RequestSent & { readonly cseq: number };
 
   constructor(
     core: CoreContext,
     owner: AppSession,
     method: string,
     dialogId: string,
-    request: { readonly requestUri: string; readonly cseq: number },
+    sent: RequestSent & { readonly cseq: number },
   ) {
     super(core, owner, method, dialogId);
-    this.#requestUri = request.requestUri;
-    this.#cseq = request.cseq;
+    this.#sent = sent;
     if (subscribes(method)) core.subscribing.set(dialogId, this);
   }
 
@@ -32,11 +30,11 @@ export class PlainRequest extends OutgoingRequest {
       ...uasDialog(notify, notify.toTag, 200),
       id: this.dialogId,
       role: "uac",
-      localSeq: this.#cseq,
+      localSeq: this.#sent.cseq,
       // The engine's own tag makes it a dialog of ours, so no request in it came before this one.
       remoteSeq: -1,
     };
-    return this.core.dialogs.add(data, this.owner, true);
+    return this.#add(data);
   }
 
   protected override end(): void {
@@ -60,10 +58,17 @@ export class PlainRequest extends OutgoingRequest {
     // The first NOTIFY may have overtaken the response.
     const early = dialogs.ofResponse(response);
     if (early) confirm(early.data, response);
-    const dialog = early ?? dialogs.add(uacDialog(response, this.#requestUri), this.owner, true);
+    const dialog = early ?? this.#add(uacDialog(response, this.#sent.requestUri));
     if (dialog === undefined) return;
     this.dialogId = dialog.id;
     dialogs.subscribed(dialog, undefined, response);
+  }
+
+  #add(dialog: Dialog): EngineDialog | undefined {
+    const { path, listener, contact } = this.#sent;
+    Object.assign(dialog, { path, listener });
+    ownContact(dialog, contact);
+    return this.core.dialogs.add(dialog, this.owner, true);
   }
 }
 

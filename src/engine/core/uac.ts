@@ -113,16 +113,16 @@ export class Uac {
     const requestUri = ownText(message.requestUri);
     const text = newRequestText(message, begun, flow ?? nowhere, branch);
     const dialogId = method === "INVITE" || subscribes(method) ? dialogIdOf(begun.callId, begun.fromTag) : "";
+    const sent = {
+      ...{ requestUri, callId: begun.callId, cseq: begun.cseq },
+      contact: givenContact(message, flow ?? nowhere),
+      path: isPath(app.nextHop) ? app.nextHop : "",
+      listener: flow ? hostPort(flow.localAddress, flow.localPort) : "",
+    };
     const outgoing =
       method === "INVITE"
-        ? new NewInvite(this.#core, session, dialogId, {
-            requestUri,
-            callId: begun.callId,
-            contact: givenContact(message, flow ?? nowhere),
-            path: isPath(app.nextHop) ? app.nextHop : "",
-            listener: flow ? hostPort(flow.localAddress, flow.localPort) : "",
-          })
-        : new PlainRequest(this.#core, session, method, dialogId, { requestUri, cseq: begun.cseq });
+        ? new NewInvite(this.#core, session, dialogId, sent)
+        : new PlainRequest(this.#core, session, method, dialogId, sent);
     outgoing.accept(text);
     return { outgoing, text };
   }

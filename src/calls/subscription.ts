@@ -1,0 +1,148 @@
+import { randomUUID } from "node:crypto";
+import type { SessionAgent } from "../agents/session-agent.ts";
+import type { Timer } from "../clock.ts";
+import { parseNameAddr } from "../signalling/addresses.ts";
+import { dialogIdOf, type IncomingRequest, type IncomingResponse } from "../signalling/port.ts";
+import { relayedRequestHeaders, requestFor, type SentRequest } from "./headers.ts";
+import { heardFrom } from "./heard-agent.ts";
+import type { Candidate } from "./next-hop.ts";
+import type { Side } from "./record.ts";
+import { RelayedRequest } from "./relay.ts";
+import type { CallRoute } from "./route.ts";
+import { RoutedRequest, type RoutedRequestParts } from "./routed-request.ts";
+
+/** Who keeps subscriptions by the dialogs that they are made of. */
+export interface SubscriptionKeeper {
+  adopt(dialogId: string, subscription: Subscription): void;
+  forget(dialogId: string): void;
+}
+
+/** Seconds: what a subscription lasts that neither side has given a time (RFC 3856 section 6.4), and the longest. */
+const defaultExpires = 3_600;
+const longestExpires = 86_400;
+/** Milliseconds that the last NOTIFY may take. */
+const lastNotify = 32_000;
+/** Requests of the notifier kept until its 2xx is passed back. */
+const maxHeld = 4;
+
+/**
+ * A subscription that passes through us (RFC 6665): SUBSCRIBE, or REFER by implication, makes a dialog with either side, and
+ * what follows passes from one to the other. It takes no place at an agent. It is soft state: over with the last NOTIFY, with
+ * an answer that says so, or when its time is.
+ */
+export class Subscription {
+  readonly #keeper: SubscriptionKeeper;
+  readonly #parts: RoutedRequestParts;
+  readonly #request: IncomingRequest;
+  readonly #agents: Record<Side, SessionAgent | undefined>;
+  readonly #dialogs: Record<Side, string>;
+  /** What the notifier asked before it was sure that the subscriber knows the dialog; undefined from then on. */
+  #held: IncomingRequest[] | undefined = [];
+  #expiry: Timer | undefined;
+
+  /** `from`: the agent that the request is from, where it is from one. */
+  constructor(keeper: SubscriptionKeeper, parts: RoutedRequestParts, request: IncomingRequest, from?: SessionAgent) {
+    this.#keeper = keeper;
+    this.#parts = parts;
+    this.#request = request;
+    this.#agents = { caller: from, agent: undefined };
+    this.#dialogs = { caller: dialogOf(request), agent: "" };
+  }
+
+  start(route: CallRoute): void {
+    this.#keeper.adopt(this.#dialogs.caller, this);
+    new RoutedRequest(this.#request, route, this.#parts, {
+      from: this.#agents.caller,
+      ownCredentials: true,
+      outgoing: (to) => this.#outgoing(to),
+      answered: (response) => this.#answered(response),
+      ended: (status) => {
+        if (status < 300 && this.#expiry) this.#begin();
+        else this.end();
+      },
+    }).start();
+  }
+
+  /** A request within one of its dialogs. */
+  request(request: IncomingRequest): void {
+    const from: Side = request.dialogId === this.#dialogs.caller ? "caller" : "agent";
+    this.#agents[from]?.touch();
+    if (!this.#held) this.#relay(from, request);
+    else if (from === "agent" && this.#held.length < maxHeld) this.#held.push(request);
+    else request.respond(this.#parts.replies.for("overlapping"));
+  }
+
+  end(): void {
+    this.#expiry?.cancel();
+    this.#keeper.forget(this.#dialogs.caller);
+    this.#keeper.forget(this.#dialogs.agent);
+    for (const request of this.#held ?? []) request.respond(this.#parts.replies.for("no-dialog"));
+    this.#held = undefined;
+  }
+
+  /** Call-ID and tag are ours, so that a NOTIFY which overtakes the answer is known (RFC 6665 section 4.1.2.4). */
+  #outgoing(to: Candidate): SentRequest {
+    const request = requestFor(this.#request, to);
+    const { headers } = request;
+    const callId = randomUUID();
+    const tag = randomUUID();
+    headers["call-id"] = callId;
+    headers.from = `${headers.from};tag=${tag}`;
+    this.#keeper.forget(this.#dialogs.agent);
+    this.#agents.agent = to.agent;
+    this.#dialogs.agent = dialogIdOf(callId, tag);
+    this.#keeper.adopt(this.#dialogs.agent, this);
+    return request;
+  }
+
+  /** RFC 4488: a REFER may be granted without a subscription. */
+  #answered({ status, headers }: IncomingResponse): void {
+    if (status < 300 && headers["refer-sub"]?.trim().toLowerCase() !== "false") this.#lastFor(headers.expires);
+  }
+
+  /** The subscriber has its 2xx. */
+  #begin(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const request of held) this.#relay("agent", request);
+  }
+
+  #lastFor(expires = this.#request.headers.expires): void {
+    const said = Number.parseInt(expires ?? "", 10);
+    const seconds = Number.isNaN(said) ? defaultExpires : Math.min(said, longestExpires);
+    this.#expiry?.cancel();
+    this.#expiry = this.#parts.clock.after(seconds * 1_000 + lastNotify, () => this.end());
+  }
+
+  #relay(from: Side, request: IncomingRequest): void {
+    const { signalling, headerRules, replies } = this.#parts;
+    const { method, body } = request;
+    const to: Side = from === "caller" ? "agent" : "caller";
+    const headers = relayedRequestHeaders(request.headers);
+    const lasts = !/^\s*terminated/i.test(headers["subscription-state"] ?? "");
+    const [sender, receiver] = [this.#agents[from], this.#agents[to]];
+    headerRules.apply(headers, "requests", sender, receiver);
+    let granted: string | undefined;
+    const treat = (reply: Record<string, string>): void => {
+      granted = reply.expires ?? request.headers.expires;
+      headerRules.apply(reply, "responses", receiver, sender);
+    };
+    const user = new RelayedRequest(request, { replies, treat }, (status) => {
+      if (isOver(method, status, lasts)) this.end();
+      else if (method === "SUBSCRIBE" && status < 300) this.#lastFor(granted);
+    });
+    const dialogId = this.#dialogs[to];
+    const sent = { method, uri: "", peer: receiver?.hostname, dialogId, headers, body };
+    signalling.send(sent, heardFrom(receiver, user));
+  }
+}
+
+/** The dialog that a SUBSCRIBE or REFER makes with whoever it is from. */
+export const dialogOf = ({ headers }: IncomingRequest): string =>
+  dialogIdOf(headers["call-id"] ?? "", parseNameAddr(headers.from ?? "")?.tag ?? "");
+
+/** The last NOTIFY, or an answer that says that the other side knows the subscription no more (RFC 6665 sections 4.1.2 and 4.2.2). */
+function isOver(method: string, status: number, lasts: boolean): boolean {
+  if (method !== "NOTIFY" && method !== "SUBSCRIBE") return false;
+  return status === 481 || status === 408 || (method === "NOTIFY" && !lasts);
+}
