@@ -1,9 +1,11 @@
 import type { Clock } from "../clock.ts";
 import type { Location } from "../location.ts";
 import type { AgentEvents } from "./agent-events.ts";
+import type { PingDeps } from "./agent-pings.ts";
 import type { AgentParams } from "./params.ts";
 import type { Pinger } from "./pinger.ts";
 import { SessionAgent } from "./session-agent.ts";
+import { Ticks } from "./ticks.ts";
 
 export interface AgentManagerDeps {
   readonly clock: Clock;
@@ -20,7 +22,7 @@ export class AgentManager {
   /** Made when they are first asked for. */
   #bySource: ReadonlyMap<string, readonly SessionAgent[]> | undefined;
   #byTarget: ReadonlyMap<string, SessionAgent> | undefined;
-  #pinger: Pinger | undefined;
+  #pings: PingDeps | undefined;
 
   constructor(agents: readonly AgentParams[], deps: AgentManagerDeps) {
     this.#deps = deps;
@@ -99,8 +101,9 @@ export class AgentManager {
 
   /** Pings every agent that is configured to be pinged, from now on. */
   startPings(pinger: Pinger): void {
-    this.#pinger = pinger;
-    for (const agent of this.#byName.values()) agent.startPings(pinger, this.#deps.random);
+    const { clock, random } = this.#deps;
+    this.#pings = { clock, random, pinger, ticks: new Ticks(clock) };
+    for (const agent of this.#byName.values()) agent.startPings(this.#pings);
   }
 
   /** Sets every timer free and sends no more pings. */
@@ -115,7 +118,7 @@ export class AgentManager {
 
   #make(params: AgentParams): SessionAgent {
     const agent = new SessionAgent(params, this.#deps);
-    if (this.#pinger) agent.startPings(this.#pinger, this.#deps.random);
+    if (this.#pings) agent.startPings(this.#pings);
     return agent;
   }
 }

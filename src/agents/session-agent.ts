@@ -4,6 +4,7 @@ import { AddressPings } from "./address-pings.ts";
 import { AddressesHealth, type AgentAddress } from "./addresses-health.ts";
 import type { Admission, AdmitRequest, Refusal, Room } from "./admission.ts";
 import type { AgentEvents } from "./agent-events.ts";
+import type { PingDeps } from "./agent-pings.ts";
 import { Constraints } from "./constraints.ts";
 import type { Evidence } from "./evidence.ts";
 import type { Health } from "./health.ts";
@@ -13,7 +14,6 @@ import { SessionLease } from "./lease.ts";
 import { Ledger } from "./ledger.ts";
 import { Meters } from "./meters.ts";
 import type { AgentParams } from "./params.ts";
-import type { Pinger } from "./pinger.ts";
 import { Registration } from "./registration.ts";
 import { RetryAfterHold } from "./retry-after-hold.ts";
 import { type Facts, ShownState } from "./shown-state.ts";
@@ -212,9 +212,9 @@ export class SessionAgent {
   }
 
   /** Pings the agent from now on, as its parameters say; no ping at all until then. */
-  startPings(pinger: Pinger, random: () => number): void {
+  startPings(deps: PingDeps): void {
     this.#pings?.stop();
-    this.#pings = new AddressPings(this, { clock: this.#clock, random, pinger });
+    this.#pings = new AddressPings(this, deps);
     this.#pings.start();
   }
 

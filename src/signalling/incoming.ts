@@ -86,8 +86,7 @@ export class DrachtioRequest implements IncomingRequest {
 const empty: Message = { headers: {}, body: "" };
 
 export class DrachtioResponse implements IncomingResponse {
-  readonly headers: Headers;
-  readonly body: string;
+  #message: Message | undefined;
   readonly #response: RawResponse;
   readonly #ack: RawAck;
   readonly #host: MessageHost;
@@ -99,9 +98,14 @@ export class DrachtioResponse implements IncomingResponse {
     this.#ack = ack;
     this.#host = host;
     this.#uri = uri;
-    const { headers, body } = host.packing.unpack(response.msg);
-    this.headers = headers;
-    this.body = body;
+  }
+
+  get headers(): Headers {
+    return this.#unpacked.headers;
+  }
+
+  get body(): string {
+    return this.#unpacked.body;
   }
 
   get status(): number {
@@ -125,6 +129,12 @@ export class DrachtioResponse implements IncomingResponse {
     // Owed even without what the engine would not take.
     const { headers, body } = exceeds(maxMessage, message, this.#uri, this.dialogId) ? empty : message;
     guard(() => this.#ack(packing.pack(headers, body)));
+  }
+
+  /** Only when it is asked for: of the answer to a ping nobody reads more than the status. */
+  get #unpacked(): Message {
+    this.#message ??= this.#host.packing.unpack(this.#response.msg);
+    return this.#message;
   }
 }
 

@@ -38,14 +38,17 @@ try {
   await pause(seconds);
   const cpu = (weir.cpuMs() - cpuBefore) / seconds;
   const perSecond = (answered - before) / seconds;
+  const memory = weir.residentMb();
   const metrics = await (await fetch(`${weir.admin}/metrics`)).text();
   const inService = [...metrics.matchAll(/^weir_agent_state\{agent="[^"]*",state="I"\} 1$/gm)].length;
-  const memory = weir.residentMb();
+  const afterScrape = weir.residentMb();
   await weir.stop();
   console.log(`${cpus()[0]?.model ?? "unknown processor"}, ${cpus().length} cores, Node ${process.version}`);
   console.log(`${agents} agents pinged every ${intervalS} s: ${perSecond.toFixed(0)} pings/s, all answered`);
   console.log(`${(cpu / 10).toFixed(2)} % of a core, ${((cpu * 1_000) / perSecond).toFixed(0)} µs of CPU per ping`);
-  console.log(`${inService} agents in service, ${memory.toFixed(0)} MB resident`);
+  console.log(
+    `${inService} agents in service, ${memory.toFixed(0)} MB resident, ${afterScrape.toFixed(0)} after a scrape`,
+  );
   if (inService !== agents) process.exitCode = 1;
 } finally {
   answering.close();

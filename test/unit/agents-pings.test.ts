@@ -1,9 +1,13 @@
 import { describe, expect, it } from "vitest";
+import { AgentEvents } from "../../src/agents/agent-events.ts";
+import { AgentManager } from "../../src/agents/agent-manager.ts";
 import type { AgentParams } from "../../src/agents/params.ts";
 import { decidePing, firstPingAt } from "../../src/agents/ping-schedule.ts";
 import { readPingMethod } from "../../src/agents/pinger.ts";
+import { Ticks } from "../../src/agents/ticks.ts";
 import { AgentBench, agentWith } from "../support/agents.ts";
 import { FakePinger } from "../support/fake-pinger.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 
 const keepAlive = { "ping-method": "OPTIONS", "ping-interval": 10 } as const;
 const continuous = { ...keepAlive, "ping-send-mode": "continuous" } as const;
@@ -14,8 +18,9 @@ const ok = { kind: "response", status: 200 } as const;
 function pinged(params: Partial<AgentParams>, random = 0.5) {
   const bench = new AgentBench(params);
   const pinger = new FakePinger(bench.clock);
-  bench.agent.startPings(pinger, () => random);
-  return { bench, pinger, clock: bench.clock, agent: bench.agent };
+  const { clock } = bench;
+  bench.agent.startPings({ clock, random: () => random, pinger, ticks: new Ticks(clock) });
+  return { bench, pinger, clock, agent: bench.agent };
 }
 
 describe("SEMANTICS 4.3, when a ping is sent", () => {
@@ -105,7 +110,9 @@ describe("SEMANTICS 4.3, when a ping is sent", () => {
       Array.from({ length: 100 }, (_, i) => agentWith({ ...continuous, hostname: `carrier-${i}` })),
     );
     const pinger = new FakePinger(bench.clock);
-    for (const agent of bench.manager) agent.startPings(pinger, random);
+    const { clock } = bench;
+    const deps = { clock, random, pinger, ticks: new Ticks(clock) };
+    for (const agent of bench.manager) agent.startPings(deps);
     const perSecond = Array.from({ length: 10 }, () => {
       const before = pinger.sent.length;
       bench.clock.advance(1_000);
@@ -113,6 +120,50 @@ describe("SEMANTICS 4.3, when a ping is sent", () => {
     });
     expect(Math.max(...perSecond)).toBeLessThanOrEqual(20);
     expect(Math.min(...perSecond)).toBeGreaterThanOrEqual(5);
+  });
+});
+
+describe("thousands of pinged agents", () => {
+  it("share their timers, and are never pinged as one burst", () => {
+    let seed = 1;
+    const random = (): number => {
+      seed = (seed * 16_807) % 2_147_483_647;
+      return seed / 2_147_483_647;
+    };
+    const clock = new ManualClock();
+    const params = Array.from({ length: 3_000 }, (_, i) =>
+      agentWith({ ...continuous, "ping-interval": 30, hostname: `carrier-${i}` }),
+    );
+    const manager = new AgentManager(params, { clock, random, events: new AgentEvents() });
+    const pinger = new FakePinger(clock);
+    pinger.answer = undefined;
+    manager.startPings(pinger);
+    expect(clock.pending).toBeLessThanOrEqual(151);
+    clock.advance(300_000);
+    expect(pinger.sent.length / 3_000).toBeCloseTo(10, 0);
+    const atOnce = new Map<number, number>();
+    for (const time of pinger.times()) atOnce.set(time, (atOnce.get(time) ?? 0) + 1);
+    // 20 on average.
+    expect(Math.max(...atOnce.values())).toBeLessThan(60);
+    manager.stop();
+    expect(clock.pending).toBe(0);
+  });
+
+  it("are pinged no more once they are stopped, were it by what became of another at the same moment", () => {
+    const { clock } = new AgentBench();
+    const ticks = new Ticks(clock);
+    const done: string[] = [];
+    const second = { due: () => done.push("second") };
+    const first = {
+      due: () => {
+        done.push("first");
+        ticks.remove(60_100, second);
+      },
+    };
+    for (const job of [first, second, { due: () => done.push("third") }]) ticks.add(60_100, job);
+    clock.advance(100);
+    expect(done).toEqual(["first", "third"]);
+    expect(clock.pending).toBe(0);
   });
 });
 
