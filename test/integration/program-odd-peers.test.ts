@@ -76,6 +76,36 @@ describe("a peer that does what few do", () => {
     ua.close();
   });
 
+  it("uses one Call-ID for two calls: CANCEL ends the one that it is for, and then the other", async ({ skip }) => {
+    skip(onDrachtio, "drachtio-srf knows one INVITE under each Call-ID");
+    const carrier = await agentThat((arrival, ua) => reply(ua, arrival, 180, "Ringing", "ringing"));
+    const ua = await RawUa.open(await weir.caller());
+    const first = new RawCall(ua.local, weir.listen, "100");
+    const second = new RawCall(ua.local, weir.listen, "100", "UDP", first.callId);
+    const finalOf = ({ fromTag, branch }: RawCall) =>
+      ua.receive(
+        "487",
+        (m) => m.status === 487 && m.header("From").includes(fromTag) && m.header("Via").includes(branch),
+      );
+    const cancels = () => carrier.received.filter(({ message: m }) => m.method === "CANCEL");
+    const invites = () => carrier.received.filter(({ message: m }) => m.method === "INVITE" && m.status === 0);
+    for (const [n, call] of [first, second].entries()) {
+      ua.send(call.invite(), weir.listen);
+      await ua.receive("180", (m) => m.status === 180 && m.header("From").includes(call.fromTag));
+      expect(invites()).toHaveLength(n + 1);
+    }
+    for (const [n, call] of [first, second].entries()) {
+      ua.send(call.cancel(), weir.listen);
+      ua.send(call.ack(await finalOf(call)), weir.listen);
+      const cancel = await eventually("CANCEL at the agent", () => cancels()[n]);
+      const invite = invites()[n] as Arrival;
+      expect(cancel.message.header("Call-ID")).toBe(invite.message.header("Call-ID"));
+      reply(carrier, invite, 487, "Request Terminated", "ringing");
+    }
+    await weir.idle();
+    ua.close();
+  });
+
   it("sends its INVITE three times: that is one call", async () => {
     const carrier = await agentThat((arrival, ua) => setTimeout(() => reply(ua, arrival, 486, "Busy Here"), 50));
     const ua = await RawUa.open(await weir.caller());

@@ -55,7 +55,6 @@ function assemble(startLine: string, headers: readonly string[], body: string): 
 
 /** One INVITE dialog as its caller keeps it. */
 export class RawCall {
-  readonly callId = `raw-${token()}`;
   readonly branch = `z9hG4bK${token()}`;
   readonly fromTag = token();
   #cseq = 1;
@@ -65,6 +64,7 @@ export class RawCall {
     readonly to: Endpoint,
     readonly number: string,
     readonly protocol: "UDP" | "TCP" | "TLS" = "UDP",
+    readonly callId = `raw-${token()}`,
   ) {}
 
   invite(options: { maxForwards?: number; requestUri?: string } = {}): string {

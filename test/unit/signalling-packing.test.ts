@@ -27,14 +27,15 @@ const written = (line: string, headers: Readonly<Record<string, string>>, body: 
 const unpack = (raw: string) => packed.unpack({ raw } as RawMessage);
 
 describe("a packed message", () => {
-  it("shows drachtio-srf a request by start line and Call-ID alone, and the application all of it", () => {
-    const text = packedDialect.show(
+  it("shows drachtio-srf a request by start line and transaction alone, and the application all of it", () => {
+    const text = packedDialect.showRequest(
       parsed(
         "\r\n\r\nINVITE sip:a@b SIP/2.0\r\nv: SIP/2.0/UDP h;branch=z\r\ni: id\r\nf: <sip:x@y>;tag=1\r\nX-Odd: 1\r\n" +
           "Allow: INVITE,\r\n ACK\r\nallow: BYE\r\nl: 9\r\n\r\nv=0\r\n\r\nb\r",
       ),
+      "t1",
     );
-    expect(text.slice(0, text.indexOf("\r\n\r\n"))).toBe("INVITE sip:a@b SIP/2.0\r\nCall-ID: id");
+    expect(text.slice(0, text.indexOf("\r\n\r\n"))).toBe("INVITE sip:a@b SIP/2.0\r\nCall-ID: t1");
     expect(unpack(text)).toEqual({
       headers: { "call-id": "id", from: "<sip:x@y>;tag=1", "X-Odd": "1", allow: "INVITE, ACK,BYE" },
       body: "v=0\r\n\r\nb\r",
@@ -43,9 +44,9 @@ describe("a packed message", () => {
 
   it("shows a request as the CANCEL of itself", () => {
     const bye = parsed("BYE sip:a@b SIP/2.0\r\nCall-ID: id\r\nReason: SIP;cause=200\r\n\r\n");
-    const text = packedDialect.show(bye, "CANCEL");
-    expect(text.startsWith("CANCEL sip:a@b SIP/2.0\r\nCall-ID: id\r\n\r\n")).toBe(true);
-    expect(unpack(text).headers.reason).toBe("SIP;cause=200");
+    const text = packedDialect.showRequest(bye, "t1", "CANCEL");
+    expect(text.startsWith("CANCEL sip:a@b SIP/2.0\r\nCall-ID: t1\r\n\r\n")).toBe(true);
+    expect(unpack(text).headers).toEqual({ "call-id": "id", reason: "SIP;cause=200" });
   });
 
   it("shows what the engine has made itself", () => {

@@ -124,7 +124,8 @@ export class InDialog {
     const incoming = new IncomingRequest(server, owner, dialog);
     this.#uas.expectAnswer(incoming);
     const { frames } = this.#core;
-    const frame = frames.inDialog(owner.dialect.show(server.request), remoteParty(server.flow), incoming.id, dialog.id);
+    const text = owner.dialect.showRequest(server.request, incoming.id);
+    const frame = frames.inDialog(text, remoteParty(server.flow), incoming.id, dialog.id);
     // Promises of an application with Dialog objects must see the dialog before anything in it.
     owner.deliver(frame, !owner.link.packed);
     return incoming;

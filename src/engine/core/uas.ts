@@ -59,7 +59,12 @@ export class Uas {
     const { localAddress, localPort } = server.flow;
     const party = remoteParty(server.flow);
     session.deliver(
-      this.#core.frames.request(session.dialect.show(request), party, incoming.id, `${localAddress}|${localPort}`),
+      this.#core.frames.request(
+        session.dialect.showRequest(request, incoming.id),
+        party,
+        incoming.id,
+        `${localAddress}|${localPort}`,
+      ),
     );
   }
 
@@ -96,7 +101,7 @@ export class Uas {
 
   /** Tells the application that nobody waits for its answer any more. Whatever `cause` is, it knows this as CANCEL. */
   tellCancelled(incoming: IncomingRequest, cause: SipMessage): void {
-    const cancel = incoming.owner.dialect.show(cause, "CANCEL");
+    const cancel = incoming.owner.dialect.showRequest(cause, incoming.id, "CANCEL");
     const dialogId = incoming.dialog?.id ?? "";
     const party = remoteParty(incoming.server.flow);
     incoming.owner.deliver(this.#core.frames.inDialog(cancel, party, incoming.id, dialogId));
