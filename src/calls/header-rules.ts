@@ -47,18 +47,21 @@ function run(
   pattern: Pattern | undefined,
   headers: Record<string, string>,
 ): void {
-  const name = nameIn(headers, header);
-  const present = name === undefined ? undefined : headers[name];
-  if (action === "add") headers[name ?? header] = present === undefined ? value : `${present}, ${value}`;
-  if (name === undefined || present === undefined) return;
-  if (action === "remove" && (!pattern || pattern.test(present))) delete headers[name];
-  if (action === "replace") headers[name] = pattern ? pattern.replace(present, value) : value;
+  const names = namesIn(headers, header);
+  if (action === "add") {
+    const [name = header] = names;
+    const present = headers[name];
+    headers[name] = present === undefined ? value : `${present}, ${value}`;
+  }
+  for (const name of names) {
+    const present = headers[name] ?? "";
+    if (action === "remove" && (!pattern || pattern.test(present))) delete headers[name];
+    if (action === "replace") headers[name] = pattern ? pattern.replace(present, value) : value;
+  }
 }
 
-/** The field's name as it stands there: names are the same in any case. */
-function nameIn(headers: Readonly<Record<string, string>>, header: string): string | undefined {
+/** The field's names as they stand there: they are the same in any case, and a message may write one in several ways. */
+const namesIn = (headers: Readonly<Record<string, string>>, header: string): string[] => {
   const wanted = header.toLowerCase();
-  if (wanted in headers) return wanted;
-  for (const name in headers) if (name.toLowerCase() === wanted) return name;
-  return undefined;
-}
+  return Object.keys(headers).filter((name) => name.toLowerCase() === wanted);
+};

@@ -96,6 +96,15 @@ describe("header rules", () => {
     expect(caller.replies.map(({ headers }) => headers)).toEqual([{ server: "s" }, { server: "s" }]);
   });
 
+  it("change a field under every spelling of its name that a message has", () => {
+    const bench = new CallBench({ agents: [agent], rules });
+    const caller = bench.invite({ headers: { "User-Agent": "A/1", "user-agent": "B/1" } });
+    const sent = bench.signalling.last("INVITE");
+    expect(sent.request.headers).toMatchObject({ "User-Agent": "A", "user-agent": "B" });
+    sent.respond(180, { headers: { "X-Secret": "1", "x-secret": "2", "X-SECRET": "3", server: "s" } });
+    expect(caller.replies.map(({ headers }) => headers)).toEqual([{ server: "s" }]);
+  });
+
   it("are applied within the dialog as well, both ways, to requests and to responses", () => {
     const bench = new CallBench({ agents: [agent], rules });
     bench.talk();
