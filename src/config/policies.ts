@@ -82,7 +82,8 @@ function readHops(policy: MapNode, path: string, problems: Problems): HopSource[
     const map = asMap(node, itemPath, problems);
     if (!map) continue;
     refuseUnknownKeys(map, itemPath, ["next-hop", "carriers", ...Object.keys(policyAttributeParams)], problems);
-    const nextHop = readName(map, "next-hop", itemPath, problems);
+    // What it names is looked at once all names are known; a URI may say its transport.
+    const nextHop = readName(map, "next-hop", itemPath, problems, /^[^\s"<>,]+$/);
     const cost = (readTable(map, itemPath, policyAttributeParams, problems).get("cost") ?? 0) as number;
     const carriers = readTexts(map, "carriers", itemPath, problems).map(({ text }) => normalCarrier(text));
     if (nextHop === undefined) continue;

@@ -64,9 +64,15 @@ const numbered = (list: ListNode, path: string): [SourceNode, string][] =>
   list.items.map((item, at) => [item, `${path}[${at}]`]);
 
 /** A name: text without white space. Undefined, with the error noted, when it is missing or no name. */
-export function readName(map: MapNode, key: string, path: string, problems: Problems): string | undefined {
+export function readName(
+  map: MapNode,
+  key: string,
+  path: string,
+  problems: Problems,
+  name = /^[^\s"<>,;]+$/,
+): string | undefined {
   const node = map.entries.get(key)?.value;
-  if (node?.kind === "scalar" && node.value !== null && /^[^\s"<>,;]+$/.test(node.text)) return node.text;
+  if (node?.kind === "scalar" && node.value !== null && name.test(node.text)) return node.text;
   const place: Place = { line: node?.line ?? map.line, path: childPath(path, key) };
   problems.error(place, `found ${node ? describe(node) : "nothing"}, expected a name`);
   return undefined;

@@ -121,7 +121,8 @@ export function resolvePolicies(policies: readonly PolicySource[], names: Names,
 }
 
 /** A SIP URI, or a numeric address or host name with a port or a dot, so that a mistyped agent is no host name. */
-const address = /^(sips?:\S+|\[[0-9a-f:.]+\](:\d{1,5})?|[\w-]+(\.[\w-]+)+(:\d{1,5})?|[\w-]+:\d{1,5})$/i;
+const address =
+  /^(sips?:([^\s@;]+@)?([\w.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?(;transport=(udp|tcp|tls))?|\[[0-9a-f:.]+\](:\d{1,5})?|[\w-]+(\.[\w-]+)+(:\d{1,5})?|[\w-]+:\d{1,5})$/i;
 
 function resolveHop(hop: HopSource, names: Names): PolicyParams["policy-attributes"][number] {
   const name = hop.value["next-hop"];

@@ -391,17 +391,21 @@ describe("a local policy", () => {
     ]);
   });
 
-  it.each(["sip:192.0.2.1:5070", "192.0.2.1", "192.0.2.1:5070", "[2001:db8::1]:5070", "gw.example.com"])(
-    "may lead to the address %s",
-    (address) => {
-      const { errors } = policy(`{ policy-attributes: [{ next-hop: "${address}" }] }`);
-      expect(errors).toEqual([]);
-    },
-  );
+  it.each([
+    ...["sip:192.0.2.1:5070", "192.0.2.1", "192.0.2.1:5070", "[2001:db8::1]:5070", "gw.example.com"],
+    ...["sip:gw", "sips:gw.example.com", "sip:192.0.2.1;transport=tcp", "sip:trunk@[2001:db8::1]:5070;transport=TLS"],
+  ])("may lead to the address %s", (address) => {
+    const { config, errors } = policy(`{ policy-attributes: [{ next-hop: "${address}" }] }`);
+    expect(errors).toEqual([]);
+    expect(config?.["local-policies"][0]?.["policy-attributes"][0]?.["next-hop"]).toBe(address);
+  });
 
   it("refuses a next hop that is neither agent, group nor address, and having none", () => {
     expect(policy("{ policy-attributes: [{ next-hop: nobody }] }").errors).toHaveLength(1);
     expect(policy("{ policy-attributes: [{ next-hop: sag:nobody }] }").errors).toHaveLength(1);
+    for (const uri of ["sip:", "sip:;;;@@", "sip:gw;transport=sctp", "sip:gw:", "a;transport=tcp"]) {
+      expect(policy(`{ policy-attributes: [{ next-hop: "${uri}" }] }`).errors).toHaveLength(1);
+    }
     expect(policy("{ policy-attributes: [{ cost: 1 }] }").errors).toHaveLength(1);
     expect(policy("{ policy-attributes: [] }").errors).toHaveLength(1);
     expect(policy("{}").errors).toHaveLength(1);
