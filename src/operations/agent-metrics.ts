@@ -22,7 +22,7 @@ interface View {
 
 /** Each agent's series, there from the start on. */
 export function agentMetrics(agents: Iterable<WatchedAgent>, watch: AgentWatch): MetricSource[] {
-  const views = oncePerScrape(() => Array.from(agents, viewOf));
+  const views = oncePerScrape(() => kept(agents, viewOf));
   const metric = (
     kind: MetricSource["kind"],
     name: string,
@@ -110,6 +110,22 @@ function viewOf(watched: WatchedAgent): View {
   const agent = watched.snapshot();
   const limits = Object.entries(watched.params).filter(([name, value]) => limitName.test(name) && Number(value) > 0);
   return { labels: { agent: agent.hostname }, agent, limits: limits.map(([name]) => name) };
+}
+
+/** What `of` makes of each item: made when it is first come to, and kept for those who come later. */
+function kept<T, U>(items: Iterable<T>, of: (item: T) => U): Iterable<U> {
+  const rest = items[Symbol.iterator]();
+  const made: U[] = [];
+  return {
+    *[Symbol.iterator]() {
+      yield* made;
+      for (let next = rest.next(); !next.done; next = rest.next()) {
+        const item = of(next.value);
+        made.push(item);
+        yield item;
+      }
+    },
+  };
 }
 
 /** What all metrics of a scrape look at. */

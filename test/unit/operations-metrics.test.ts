@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { AgentEvents } from "../../src/agents/agent-events.ts";
 import { AgentManager } from "../../src/agents/agent-manager.ts";
 import { type AgentParams, agentParams } from "../../src/agents/params.ts";
+import type { AgentSnapshot } from "../../src/agents/snapshot.ts";
 import { CallCounters } from "../../src/calls/counters.ts";
 import { WeirError } from "../../src/errors.ts";
 import { agentMetrics } from "../../src/operations/agent-metrics.ts";
@@ -177,5 +178,42 @@ describe("the metrics of calls and engine", () => {
     expect(await metrics.text()).toMatch(/^weir_engine_core_loops_total 1$/m);
     counters = { core: { loops: 2 } };
     expect(await metrics.text()).toMatch(/^weir_engine_core_loops_total 2$/m);
+  });
+});
+
+describe("a scrape", () => {
+  it("lets calls pass between a few samples and the next: thousands of agents held them up by a second", async () => {
+    let turn = 0;
+    let over = false;
+    const count = (): void => {
+      turn++;
+      if (!over) setImmediate(count);
+    };
+    const one = system(params("a")).manager.get("a")?.snapshot() as AgentSnapshot;
+    const readInTurn = new Map<number, number>();
+    const snapshot = (): AgentSnapshot => {
+      readInTurn.set(turn, (readInTurn.get(turn) ?? 0) + 1);
+      return one;
+    };
+    const agents = Array.from({ length: 2_000 }, () => ({ params: {}, snapshot }));
+    setImmediate(count);
+    await new Metrics(agentMetrics(agents, new AgentWatch(new AgentEvents(), log))).text();
+    over = true;
+    const perTurn = [...readInTurn.values()];
+    expect(perTurn.reduce((sum, read) => sum + read, 0)).toBe(2_000);
+    expect(Math.max(...perTurn)).toBeLessThanOrEqual(200);
+    expect(turn).toBeGreaterThan(50);
+  });
+
+  it("writes every label value so that it can be read back", async () => {
+    const labels = { path: 'C:\\new "one"\nline' };
+    const source = {
+      kind: "gauge",
+      name: "weir_test",
+      help: "Test.",
+      labels: ["path"],
+      samples: () => [{ labels, value: 1 }],
+    } as const;
+    expect(await new Metrics([source]).text()).toContain('weir_test{path="C:\\\\new \\"one\\"\\nline"} 1\n');
   });
 });
