@@ -4,7 +4,7 @@ import { dropOption, hasOption, relayedRequestHeaders, relocated, type SentReque
 import type { Candidate, NextHop } from "../calls/next-hop.ts";
 import type { Clock } from "../clock.ts";
 import { hostPort, parseNameAddr, parseUri, type SipUri } from "../signalling/addresses.ts";
-import type { IncomingRequest, IncomingResponse } from "../signalling/port.ts";
+import type { IncomingRequest, IncomingResponse, Signalling } from "../signalling/port.ts";
 import { type RegisteredContact, type Registration, readContacts, withExpires } from "../signalling/registration.ts";
 import { type Bindings, userFor } from "./bindings.ts";
 
@@ -26,6 +26,13 @@ function inDomain(address: string | undefined, hop: NextHop): string {
 
 const isAddress = ({ host }: SipUri): boolean => isIP(host) !== 0;
 
+/** What an enrolment needs of the program. */
+interface EnrolmentParts {
+  readonly bindings: Bindings;
+  readonly clock: Clock;
+  readonly signalling: Pick<Signalling, "takesStar">;
+}
+
 /** One REGISTER on its way to a registrar, and what its answer means. */
 export class Enrolment {
   readonly registration: Registration;
@@ -34,6 +41,7 @@ export class Enrolment {
   readonly #path: string;
   readonly #bindings: Bindings;
   readonly #clock: Clock;
+  readonly #takesStar: boolean;
   readonly #aor: string;
   /** The Contacts of the REGISTER by the user part that stands for each. */
   readonly #own = new Map<string, RegisteredContact>();
@@ -42,13 +50,14 @@ export class Enrolment {
     request: IncomingRequest,
     registration: Registration,
     path: string,
-    { bindings, clock }: { readonly bindings: Bindings; readonly clock: Clock },
+    { bindings, clock, signalling }: EnrolmentParts,
   ) {
     this.#request = request;
     this.registration = registration;
     this.#path = path;
     this.#bindings = bindings;
     this.#clock = clock;
+    this.#takesStar = signalling.takesStar;
     const { user, host } = registration.aor;
     this.#aor = `${user}@${host.toLowerCase()}`;
     for (const contact of registration.contacts) this.#own.set(userFor(this.#aor, contact.address), contact);
@@ -73,7 +82,7 @@ export class Enrolment {
     passed.to = inDomain(headers.to, hop);
     passed["call-id"] = hash("sha256", headers["call-id"] ?? "").slice(0, 32);
     passed.cseq = headers.cseq ?? "1 REGISTER";
-    const contact = this.registration.all ? "*" : this.#contacts(hop.transport);
+    const contact = this.registration.all ? this.#none(hop.transport) : this.#contacts(hop.transport);
     if (contact !== "") passed.contact = contact;
     const domain = parseUri(uri);
     const registrar = domain && !isAddress(domain) ? hostPort(domain.host, domain.port) : hop.address;
@@ -83,6 +92,13 @@ export class Enrolment {
 
   #contacts(transport: string): string {
     return Array.from(this.#own, ([user, { params }]) => `<sip:${user}@localhost${transport}>${params}`).join(", ");
+  }
+
+  /** What unregisters all Contacts; where `*` cannot be sent, those that we know. */
+  #none(transport: string): string {
+    if (this.#takesStar) return "*";
+    const known = this.#bindings.of(this.#aor, this.#clock.now());
+    return known.map(({ user }) => `<sip:${user}@localhost${transport}>;expires=0`).join(", ");
   }
 
   /** The registrar's 2xx: bindings are kept as it says, and the phone is shown its own Contacts in place of ours. */

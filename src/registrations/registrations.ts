@@ -92,10 +92,11 @@ export class Registrations implements Registrar {
     if (hopsLeft(request.headers) < 0) return "too-many-hops";
     const registration = readRegistration(request.headers);
     if (!registration) return "bad-request";
-    const proxies = edgeProxiesOf(request, this.#parts.signalling.takesRoute, from);
+    const { clock, signalling } = this.#parts;
+    const proxies = edgeProxiesOf(request, signalling.takesRoute, from);
     if (typeof proxies === "string") return proxies;
-    const { clock } = this.#parts;
-    const enrolment = new Enrolment(request, registration, proxies.path, { bindings: this.#bindings, clock });
+    const bindings = this.#bindings;
+    const enrolment = new Enrolment(request, registration, proxies.path, { bindings, clock, signalling });
     const { added, contacts } = enrolment.growth();
     if (contacts > this.#limits["max-contacts"]) return "too-many-contacts";
     return added > 0 && this.#bindings.size + added > this.#limits["max-registrations"]

@@ -18,6 +18,8 @@ export interface EngineLink {
   readonly showsTrying: boolean;
   /** As `Signalling.takesRoute`. */
   readonly takesRoute: boolean;
+  /** As `Signalling.takesStar`. */
+  readonly takesStar: boolean;
   readonly counters: object | undefined;
   /**
    * Whether it refuses an INVITE of its own that has come back (RFC 3261 section 16.3), and one to what is no address of
@@ -94,6 +96,10 @@ export class DrachtioSignalling implements Signalling {
 
   get takesRoute(): boolean {
     return this.#link.takesRoute;
+  }
+
+  get takesStar(): boolean {
+    return this.#link.takesStar;
   }
 
   get engineCounters(): object | undefined {

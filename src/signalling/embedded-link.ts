@@ -20,6 +20,7 @@ interface EmbeddedEngine {
 export class EmbeddedLink implements EngineLink {
   readonly showsTrying = true;
   readonly takesRoute = true;
+  readonly takesStar = true;
   readonly screens = true;
   readonly maxMessage = Number.POSITIVE_INFINITY;
   readonly packing = packed;

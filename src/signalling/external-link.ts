@@ -21,6 +21,8 @@ export class ExternalLink implements EngineLink {
   readonly showsTrying = false;
   /** drachtio-server drops it. */
   readonly takesRoute = false;
+  /** drachtio-server looks for the host in it and dies of finding none. */
+  readonly takesStar = false;
   readonly packing = unpacked;
   readonly sourceScreen: SourceScreen;
   /** Within a spiral it gives both legs the same dialog id, so what comes back is refused whatever its request URI. */

@@ -1,3 +1,4 @@
+import { splitValues } from "../engine/message/params.ts";
 import { parseMessage, SipMessage } from "../engine/message/sip-message.ts";
 import { unjoined } from "./challenges.ts";
 import type { Headers, Message } from "./port.ts";
@@ -12,8 +13,14 @@ export interface Packing {
 /** As drachtio-srf and drachtio-server mean it. */
 export const unpacked: Packing = {
   unpack: (raw) => ({ headers: raw.headers, body: bodyOf(raw) }),
-  pack: (headers, body) => ({ headers: unjoined(headers), body }),
+  pack: (headers, body) => ({ headers: oneContactALine(unjoined(headers)), body }),
 };
+
+/** drachtio-server puts its address in the place of `localhost` once in a line. */
+function oneContactALine(headers: Headers): Headers {
+  const contacts = headers.contact?.includes(",") ? splitValues(headers.contact) : [];
+  return contacts.length > 1 ? { ...headers, contact: contacts.join("\r\ncontact: ") } : headers;
+}
 
 /** drachtio-srf cuts a body at its first empty line when the message has no Content-Length. */
 function bodyOf(message: RawMessage): string {

@@ -130,6 +130,8 @@ export interface Signalling {
   readonly showsTrying: boolean;
   /** Whether a Route that a request outside any dialog is given goes with it. */
   readonly takesRoute: boolean;
+  /** Whether a REGISTER may be sent with the Contact `*` (RFC 3261 section 10.2.2). */
+  readonly takesStar: boolean;
   /** Counts of the embedded engine; with an external one only those of sources that are kept away. */
   readonly engineCounters: object | undefined;
   /** Listens and connects; an external engine out of reach is tried again until it answers. Throws WEIR_LISTEN_FAILED. */

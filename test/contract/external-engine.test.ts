@@ -2,7 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import type { ExternalEngine } from "../support/external-engine.ts";
 import { Holder } from "../support/held-call.ts";
+import { Phone } from "../support/phone.ts";
 import { answeringAgent, RawUa } from "../support/raw-ua.ts";
+import { Registrar } from "../support/registrar.ts";
 import { RawCall, responseTo } from "../support/sip-text.ts";
 import { Weir } from "../support/weir.ts";
 
@@ -19,8 +21,8 @@ describe("the program on an engine outside", () => {
 
   beforeEach(async () => {
     weir = await Weir.launch({
-      agents: { carrier: { "max-outbound-sessions": 1 }, ringing: {} },
-      routes: { "100": ["carrier"], "200": ["ringing"] },
+      agents: { carrier: { "max-outbound-sessions": 1 }, ringing: {}, registrar: {} },
+      routes: { "100": ["carrier"], "200": ["ringing"], "300": ["registrar"] },
       external: true,
     });
     if (!weir.engine) throw new Error("this Weir uses no engine outside");
@@ -84,6 +86,23 @@ describe("the program on an engine outside", () => {
       // The agent has one place: it was given back.
       await serves();
     }
+  });
+
+  it("takes no `Contact: *`, so a phone's Contacts are unregistered one by one", async () => {
+    await engine.start();
+    await weir.ready();
+    const registrar = await Registrar.at(weir.agent("registrar"));
+    const phone = await Phone.overUdp("300", weir.listen, await weir.caller());
+    peers.push(registrar, phone);
+    const sent = () => (registrar.registers.at(-1)?.headers("Contact") ?? []).flatMap((line) => line.split(/,\s*/));
+    const contacts = [1, 2].map((at) => `<sip:x@10.99.99.5:${at}>`).join(", ");
+    expect((await phone.register(300, { contact: contacts })).status).toBe(200);
+    const registered = sent();
+    expect(registered).toHaveLength(2);
+    expect((await phone.register(0, { contact: "*" })).status).toBe(200);
+    expect(sent()).toEqual(registered.map((contact) => `${contact};expires=0`));
+    expect((await phone.register(0, { contact: "*" })).status).toBe(200);
+    expect(sent()).toEqual([]);
   });
 
   it("ends in order while the engine is away", async () => {

@@ -11,8 +11,7 @@ interface Shown {
   readonly registrar: string;
 }
 
-// drachtio-server finds the paths of phones by itself, and not by these means.
-describe.skipIf(onDrachtio)("a phone behind a NAT that registers through Weir", () => {
+describe("a phone behind a NAT that registers through Weir", () => {
   let weir: Weir;
   let registrar: Registrar;
   let phone: Phone;
@@ -83,7 +82,7 @@ describe.skipIf(onDrachtio)("a phone behind a NAT that registers through Weir", 
     expect((await registrar.call(contact, weir.listen)).final.status).toBe(480);
     await phone.register(300);
     expect((await phone.register(0, { contact: "*" })).status).toBe(200);
-    expect(registrar.registers.at(-1)?.header("Contact")).toBe("*");
+    expect(registrar.registers.at(-1)?.header("Contact")).toBe(onDrachtio ? `<${contact}>;expires=0` : "*");
     expect(await shown()).toEqual([]);
     registrar.answer = (register) => [`Contact: ${register.header("Contact")};expires=1`];
     await phone.register(300);
@@ -147,8 +146,10 @@ describe.skipIf(onDrachtio)("a phone behind a NAT that registers through Weir", 
   it("may have no more Contacts than the cap, and a REGISTER that makes no sense is 400", async () => {
     const contacts = (from: number, to: number) =>
       Array.from({ length: to - from }, (_, at) => `<sip:x@10.99.99.5:${from + at}>`).join(", ");
-    expect((await phone.register(300, { contact: contacts(1, 4) })).status).toBe(200);
-    expect((await phone.register(300, { contact: contacts(1, 4) })).status).toBe(200);
+    for (let times = 0; times < 2; times++) {
+      expect((await phone.register(300, { contact: contacts(1, 4) })).status).toBe(200);
+      expect(registrar.registers.at(-1)?.text.split(ours())).toHaveLength(4);
+    }
     expect((await phone.register(300, { contact: contacts(4, 5) })).status).toBe(403);
     expect((await phone.register(0, { contact: contacts(1, 2) })).status).toBe(200);
     expect((await phone.register(300, { contact: contacts(4, 5) })).status).toBe(200);
@@ -157,7 +158,8 @@ describe.skipIf(onDrachtio)("a phone behind a NAT that registers through Weir", 
     expect((await phone.register(0, { contact: `*, <${phone.contact}>` })).status).toBe(400);
     expect((await phone.register(300, { contact: "<mailto:a@b>" })).status).toBe(400);
     expect(registrar.registers).toHaveLength(heard);
-    expect(await weir.metric("weir_registers_refused_total")).toBe(4);
+    // A drachtio-server refuses `*` with another expiry than 0 by itself.
+    expect(await weir.metric("weir_registers_refused_total")).toBe(onDrachtio ? 3 : 4);
   });
 
   it("hears what is registered when it asks without a Contact", async () => {

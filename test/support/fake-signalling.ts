@@ -107,6 +107,7 @@ export class FakeSignalling implements Signalling {
   connected = true;
   showsTrying = true;
   takesRoute = true;
+  takesStar = true;
   readonly engineCounters = undefined;
   readonly sent: FakeExchange[] = [];
   readonly #whenLost: (() => void)[] = [];

@@ -82,6 +82,7 @@ describe("the callers of the demo", () => {
       connected: true,
       showsTrying: true,
       takesRoute: true,
+      takesStar: true,
       engineCounters: undefined,
       start: async () => {},
       stop: async () => {},
