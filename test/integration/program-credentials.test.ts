@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { Challenger, type Challenging } from "../support/challenger.ts";
-import { onDrachtio } from "../support/external-engine.ts";
 import { Holder } from "../support/held-call.ts";
 import { RawUa } from "../support/raw-ua.ts";
 import { RawCall, responseTo, type SipText } from "../support/sip-text.ts";
@@ -137,27 +136,24 @@ describe("a trunk that wants us registered", () => {
     return (JSON.parse(text) as { surrogates: Record<string, unknown>[] }).surrogates;
   };
 
-  it.skipIf(onDrachtio)(
-    "is out of service until it has registered us, with credentials, and gets calls then",
-    async () => {
-      await start({ algorithm: "SHA-256" }, { "surrogate-registration": surrogate });
-      await expect.poll(async () => (await weir.view("trunk")).state.letter, { timeout: 5_000 }).toBe("I");
-      const view = JSON.parse((await weir.get("/v1/agents/trunk")).text) as {
-        transitions: { to: string; reason: string; status?: number }[];
-      };
-      expect(view.transitions.at(-1)).toMatchObject({ to: "I", reason: "registered", status: 200 });
-      expect(await shown()).toMatchObject([{ agent: "trunk", registered: true, failures: 0, failure: null }]);
-      const register = trunk.heard.at(-1)?.request;
-      expect(register?.header("Contact")).toBe(`<sip:dids@${weir.listen.address}:${weir.listen.port}>`);
-      expect(register?.header("To")).toMatch(/^<sip:5551000@/);
-      const holder = await Holder.at(weir);
-      expect((await holder.call("1")).status).toBe(200);
-      await holder.hangUp();
-      await holder.close();
-    },
-  );
+  it("is out of service until it has registered us, with credentials, and gets calls then", async () => {
+    await start({ algorithm: "SHA-256" }, { "surrogate-registration": surrogate });
+    await expect.poll(async () => (await weir.view("trunk")).state.letter, { timeout: 5_000 }).toBe("I");
+    const view = JSON.parse((await weir.get("/v1/agents/trunk")).text) as {
+      transitions: { to: string; reason: string; status?: number }[];
+    };
+    expect(view.transitions.at(-1)).toMatchObject({ to: "I", reason: "registered", status: 200 });
+    expect(await shown()).toMatchObject([{ agent: "trunk", registered: true, failures: 0, failure: null }]);
+    const register = trunk.heard.at(-1)?.request;
+    expect(register?.header("Contact")).toBe(`<sip:dids@${weir.listen.address}:${weir.listen.port}>`);
+    expect(register?.header("To")).toMatch(/^<sip:5551000@/);
+    const holder = await Holder.at(weir);
+    expect((await holder.call("1")).status).toBe(200);
+    await holder.hangUp();
+    await holder.close();
+  });
 
-  it.skipIf(onDrachtio)("is out of service with that reason while it refuses, and is asked again", async () => {
+  it("is out of service with that reason while it refuses, and is asked again", async () => {
     await start({}, { "surrogate-registration": surrogate });
     trunk.registered = () => ({ status: 403, headers: [] });
     await expect.poll(async () => (await shown())[0]?.failures, { timeout: 8_000 }).toBeGreaterThan(2);
@@ -179,7 +175,7 @@ describe("a trunk that wants us registered", () => {
     await expect.poll(async () => (await weir.view("trunk")).reason, { timeout: 8_000 }).toBe("registration");
   });
 
-  it.skipIf(onDrachtio)("asks for longer at once when told 423, and is told when we leave", async () => {
+  it("asks for longer at once when told 423, and is told when we leave", async () => {
     await start({}, { "surrogate-registration": surrogate });
     trunk.registered = (register) =>
       Number(register.header("Expires")) < 600 && Number(register.header("Expires")) > 0

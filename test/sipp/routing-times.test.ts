@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
+import { onDrachtio } from "../support/external-engine.ts";
 import { Holder } from "../support/held-call.ts";
 import { answeringAgent, RawUa } from "../support/raw-ua.ts";
 import { responseTo } from "../support/sip-text.ts";
@@ -33,6 +34,7 @@ const causes: Readonly<
 
 describeWithSipp("failover takes", () => {
   let weir: Weir;
+  let next: RawUa;
   const agents: RawUa[] = [];
   const names = Object.keys(causes);
   const numberOf = (cause: string) => `5${names.indexOf(cause)}`;
@@ -63,8 +65,13 @@ describeWithSipp("failover takes", () => {
     await weir?.stop();
   });
 
-  it.each(Object.entries(causes))("after %s its own time", async (cause, { afterMs }) => {
-    const next = await answeringAgent(weir.agent("next"));
+  beforeEach(async () => {
+    next = await answeringAgent(weir.agent("next"));
+  });
+  afterEach(() => next.close());
+
+  it.for(Object.entries(causes))("after %s its own time", async ([cause, { afterMs }], { skip }) => {
+    skip(onDrachtio && cause === "silence", "without 100 of drachtio-server there is no first-response-timeout");
     const holder = await Holder.at(weir);
     const begun = performance.now();
     expect((await holder.call(numberOf(cause))).status).toBe(200);
@@ -73,7 +80,6 @@ describeWithSipp("failover takes", () => {
     expect(took).toBeLessThan(afterMs + slackMs);
     await holder.close();
     await weir.idle(30_000);
-    next.close();
   });
 
   it("and leaves no transaction and no timer of a dead attempt behind", async () => {
