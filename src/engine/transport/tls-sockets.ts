@@ -63,7 +63,8 @@ export class TlsSockets implements StreamSockets {
   explain(error: Error): Error {
     // The system's own errors are clear as they are; of OpenSSL's, `reason` is the part for people.
     if ("syscall" in error) return error;
-    const reason = "reason" in error ? String(error.reason) : error.message;
+    // Node 24 goes on with advice on its own command line.
+    const reason = "reason" in error ? String(error.reason) : error.message.split("; ", 1)[0];
     return new Error(`TLS: ${reason}`, { cause: error });
   }
 }
