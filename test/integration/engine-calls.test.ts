@@ -93,6 +93,24 @@ describe.each(links)("calls of an application %s", (_, start) => {
     await expect(asked).rejects.toThrow("invalid route");
   });
 
+  it("leaves out angle brackets, and its From, To and Contacts have them all the same", async () => {
+    const contacts = "sip:me@localhost;q=1, sip:a@192.0.2.1";
+    const { sent, invite } = await scene.outgoingCall({
+      headers: { From: "sip:me@localhost;x=1", To: "sip:you@192.0.2.2", Contact: contacts },
+    });
+    const ours = `127.0.0.1:${rig.port}`;
+    expect(invite.header("from")).toMatch(new RegExp(`^<sip:me@${ours}>;x=1;tag=\\w+$`));
+    expect(invite.header("to")).toBe("<sip:you@192.0.2.2>");
+    expect(invite.headerValues("contact")).toEqual([`<sip:me@${ours}>;q=1`, "<sip:a@192.0.2.1>"]);
+    peer.answer(invite, 486);
+    await sent.next(486);
+    peer.send(requestText(peer.port), rig.port);
+    const call = await app.next("INVITE");
+    await app.respond(call, 302, { headers: { Contact: contacts } });
+    const answered = await peer.next(302);
+    expect(answered.headerValues("contact")).toEqual([`<sip:me@${ours}>;q=1`, "<sip:a@192.0.2.1>"]);
+  });
+
   it("makes a call, hangs up, and its headers and bodies go out as it wrote them", async () => {
     const { sent, invite } = await scene.outgoingCall({
       headers: {

@@ -1,4 +1,5 @@
 import { wireName } from "../message/header-names.ts";
+import { bracketed } from "../message/name-addr.ts";
 import type { SipMessage } from "../message/sip-message.ts";
 import { hostPort } from "../message/uri.ts";
 import type { Flow } from "../transport/transport.ts";
@@ -79,8 +80,8 @@ export const engineContact = (flow: LocalSide, secure: boolean): string => `<${l
 
 /** The application's Contact, all values on one line; undefined when it gave none. */
 export function givenContact(message: SipMessage, flow: LocalSide): string | undefined {
-  const values = message.headers("contact");
-  return values.length === 0 ? undefined : localise(values.join(", "), flow);
+  const values = message.headerValues("contact");
+  return values.length === 0 ? undefined : localise(values.map(bracketed).join(", "), flow);
 }
 
 /**

@@ -1,6 +1,7 @@
 import { ownText } from "../../own-text.ts";
 import { dialogId as dialogIdOf } from "../dialog/dialog.ts";
 import { routed, routeUri } from "../dialog/route-set.ts";
+import { bracketed } from "../message/name-addr.ts";
 import type { SipMessage } from "../message/sip-message.ts";
 import { hostPort, isSips, parseUri } from "../message/uri.ts";
 import type { Flow } from "../transport/transport.ts";
@@ -217,11 +218,11 @@ const nowhere: LocalSide = {
 
 function newRequestText(message: SipMessage, begun: NewRequest, flow: LocalSide, branch: string): string {
   const { method, requestUri } = message;
-  const from = message.header("from") ?? `<${localUri(flow)}>`;
+  const from = bracketed(message.header("from") ?? `<${localUri(flow)}>`);
   const given = givenContact(message, flow);
   const begins = method === "INVITE" || subscribes(method);
   const contact = given ?? (begins ? engineContact(flow, isSips(requestUri)) : undefined);
-  const to = message.header("to") ?? `<${requestUri}>`;
+  const to = bracketed(message.header("to") ?? `<${requestUri}>`);
   const { body } = message;
   const way = routed(begun.routeSet, requestUri);
   return (

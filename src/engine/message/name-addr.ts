@@ -40,6 +40,13 @@ export function parseNameAddr(value: string): NameAddr | undefined {
   return new NameAddr(display, value.slice(uriStart, uriEnd), value.slice(skipSpace(value, params)));
 }
 
+/** The value with its URI in angle brackets, which RFC 3261 section 20.10 lets be left out; a malformed one as it is. */
+export function bracketed(value: string): string {
+  if (value.includes("<")) return value;
+  const address = parseNameAddr(value);
+  return address ? `<${address.uri}>${address.params}` : value;
+}
+
 /** Whether `parseNameAddr` would accept the value, without cutting it up; `visit` is shown each header parameter. */
 export function checkNameAddr(value: string, visit?: (name: string, value: string) => void): boolean {
   const start = skipSpace(value, 0);
