@@ -89,8 +89,8 @@ function detailOf(agent: AgentSnapshot): string {
 const pingOf = ({ at, status, failure, roundTripMs }: NonNullable<AgentSnapshot["lastPing"]>): string =>
   [at, failure ?? status, ...(roundTripMs === undefined ? [] : [`${round(roundTripMs)} ms`])].join(" ");
 
-/** The limit that decided, or the system's or the peer's own words. */
-const causeOf = ({ limit, value, maximum, detail }: AgentSnapshot["transitions"][number]): string => {
-  if (limit !== undefined) return ` ${limit} ${measure(value ?? 0, maximum ?? 0)}`;
-  return detail === undefined ? "" : ` (${detail})`;
-};
+/** How full the limit was that decided, or the response code or the system's own words. */
+function causeOf({ limit, value, maximum, status, detail }: AgentSnapshot["transitions"][number]): string {
+  if (limit !== undefined) return ` ${measure(value ?? 0, maximum ?? 0)}`;
+  return `${status === undefined ? "" : ` ${status}`}${detail === undefined ? "" : ` (${detail})`}`;
+}

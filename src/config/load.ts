@@ -14,7 +14,7 @@ import { readRealms } from "./realms.ts";
 import { Names, refuseRepeats, resolveAgents, resolveGroups, resolvePolicies } from "./references.ts";
 import { checkRuleReferences } from "./rule-references.ts";
 import { withListeners } from "./senders.ts";
-import { readAgents } from "./session-agents.ts";
+import { readAgents, warnAboutPingTimeouts } from "./session-agents.ts";
 import { sourceRules, warnAboutSources } from "./sources.ts";
 import { readSystem, type SystemConfig } from "./system.ts";
 import { sectionNames } from "./system-params.ts";
@@ -123,7 +123,10 @@ function readConfig(root: MapNode, file: string, environment: NodeJS.ProcessEnv,
     if (items.length === 0) problems.warning({ line: root.line, path: key }, "there are none, so no call is routed");
   }
   const embedded = system.signalling.engine === "embedded";
-  if (embedded) warnAboutListening(agents, listen, problems);
+  if (embedded) {
+    warnAboutListening(agents, listen, problems);
+    warnAboutPingTimeouts(agents, system.signalling.timers.t1, problems);
+  }
 
   const names = new Names(agents, groups, realms, problems);
   const responses = readLocalResponses(root, problems);

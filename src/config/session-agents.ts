@@ -131,8 +131,31 @@ function checkAgent(agent: Placed<AgentParams>, problems: Problems): void {
       "found 0, expected more than 0 beside min-asr: once below it the agent could never return",
     );
   }
+  const continuous = params["ping-send-mode"] === "continuous";
+  const isSet = (key: CodeList): boolean => params[key].length > 0;
+  if (continuous && isSet("out-service-response-codes")) {
+    warn("out-service-response-codes", "not used, as ping-send-mode is continuous: ping-out-service-response-codes is");
+  }
+  if (!continuous && isSet("ping-out-service-response-codes")) {
+    warn("ping-out-service-response-codes", "not used, as ping-send-mode is keep-alive: out-service-response-codes is");
+  }
   checkPing(agent, problems);
   checkLimits(agent, problems);
+}
+
+type CodeList = keyof AgentParams & `${string}-response-codes`;
+
+/** `t1`: of the engine, ms. Its timer F (RFC 3261 section 17.1.2.2) ends a ping at the latest. */
+export function warnAboutPingTimeouts(agents: readonly Placed<AgentParams>[], t1: number, problems: Problems): void {
+  const most = (64 * t1) / 1_000;
+  for (const { value: params, placeOf } of agents) {
+    const timeout = params["ping-timeout"];
+    if (timeout <= most) continue;
+    problems.warning(
+      placeOf("ping-timeout"),
+      `${timeout} s is longer than the ${most} s that any answer is waited for`,
+    );
+  }
 }
 
 /** As DNS has them (RFC 1035 section 2.3.4), with the underscores that many zones have all the same; or numeric. */
@@ -167,13 +190,31 @@ type RateLimit = Exclude<keyof RateConstraint, "method">;
 const total = "max-sessions" satisfies Limit;
 const directional = ["max-inbound-sessions", "max-outbound-sessions"] as const satisfies readonly Limit[];
 
-/** Each sustained rate with the burst rate of its direction and the windows the two are counted in. */
-const ratePairs = [
-  ["max-sustain-rate", "max-burst-rate", "burst-rate-window"],
-  ["max-inbound-sustain-rate", "max-inbound-burst-rate", "burst-rate-window"],
-  ["max-outbound-sustain-rate", "max-outbound-burst-rate", "burst-rate-window"],
-  ["max-register-sustain-rate", "max-register-burst-rate", "register-burst-window"],
-] as const satisfies readonly (readonly [Limit, Limit, keyof AgentParams])[];
+/** The window that each rate is counted in. */
+const windowOfRate = {
+  "max-burst-rate": "burst-rate-window",
+  "max-inbound-burst-rate": "burst-rate-window",
+  "max-outbound-burst-rate": "burst-rate-window",
+  "max-sustain-rate": "sustain-rate-window",
+  "max-inbound-sustain-rate": "sustain-rate-window",
+  "max-outbound-sustain-rate": "sustain-rate-window",
+  "max-register-burst-rate": "register-burst-window",
+  "max-register-sustain-rate": "sustain-rate-window",
+} as const satisfies Partial<Record<Limit, keyof AgentParams>>;
+
+type Rate = keyof typeof windowOfRate;
+
+/** Rates that never limit where they are above the second. */
+const ratesWithin = [
+  ["max-sustain-rate", "max-burst-rate"],
+  ["max-inbound-sustain-rate", "max-inbound-burst-rate"],
+  ["max-outbound-sustain-rate", "max-outbound-burst-rate"],
+  ["max-register-sustain-rate", "max-register-burst-rate"],
+  ["max-inbound-burst-rate", "max-burst-rate"],
+  ["max-outbound-burst-rate", "max-burst-rate"],
+  ["max-inbound-sustain-rate", "max-sustain-rate"],
+  ["max-outbound-sustain-rate", "max-sustain-rate"],
+] as const satisfies readonly (readonly [Rate, Rate])[];
 
 function checkLimits(agent: Placed<AgentParams>, problems: Problems): void {
   const { value: params } = agent;
@@ -184,23 +225,33 @@ function checkLimits(agent: Placed<AgentParams>, problems: Problems): void {
     }
   }
   const emptyWindows = new Map<string, string>();
-  for (const [sustained, burst, window] of ratePairs) {
-    if (params[burst] > 0 && params[window] === 0) emptyWindows.set(window, burst);
-    if (params[sustained] > 0 && params["sustain-rate-window"] === 0)
-      emptyWindows.set("sustain-rate-window", sustained);
-    if (params[burst] > 0 && params[sustained] > params[burst]) {
-      const text = `${params[sustained]} is above ${burst}, which is ${params[burst]}, so that it never limits`;
-      problems.warning(agent.placeOf(sustained), text);
-    }
+  for (const rate of Object.keys(windowOfRate) as Rate[]) {
+    const window = windowOfRate[rate];
+    if (params[rate] > 0 && params[window] === 0) emptyWindows.set(window, rate);
   }
+  warnOfIdleRates(params, (rate, text) => problems.warning(agent.placeOf(rate), text));
   for (const constraint of params["rate-constraints"]) {
-    for (const limit of Object.keys(constraint).filter((name) => name !== "method") as RateLimit[]) {
-      const window = limit.endsWith("burst-rate") ? "burst-rate-window" : "sustain-rate-window";
-      if (constraint[limit] > 0 && params[window] === 0) emptyWindows.set(window, `${constraint.method} ${limit}`);
+    const { method } = constraint;
+    for (const rate of Object.keys(constraint).filter((name) => name !== "method") as RateLimit[]) {
+      const window = windowOfRate[rate];
+      if (constraint[rate] > 0 && params[window] === 0) emptyWindows.set(window, `${method} ${rate}`);
     }
+    warnOfIdleRates(constraint, (rate, text) =>
+      problems.warning(agent.placeOf("rate-constraints"), `${method} ${rate}: ${text}`),
+    );
   }
   if (params["min-asr"] > 0 && params["sustain-rate-window"] === 0) emptyWindows.set("sustain-rate-window", "min-asr");
   for (const [window, limit] of emptyWindows) {
     problems.error(agent.placeOf(window), `found 0, expected more than 0 beside ${limit}, which is counted in it`);
+  }
+}
+
+function warnOfIdleRates(
+  rates: Readonly<Partial<Record<Rate, number>>>,
+  warn: (rate: Rate, text: string) => void,
+): void {
+  for (const [rate, within] of ratesWithin) {
+    const [value = 0, most = 0] = [rates[rate], rates[within]];
+    if (most > 0 && value > most) warn(rate, `${value} is above ${within}, which is ${most}, so that it never limits`);
   }
 }

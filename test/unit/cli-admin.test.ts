@@ -19,7 +19,7 @@ import { ManualClock } from "../support/manual-clock.ts";
 const yaml = `
 session-agents:
   - { hostname: carrier-a, ip-address: 127.0.0.1, port: 5071, max-outbound-sessions: 2, max-burst-rate: 10 }
-  - { hostname: carrier-b, ip-address: 127.0.0.1, port: 5072 }
+  - { hostname: carrier-b, out-service-response-codes: 503, ip-address: 127.0.0.1, port: 5072 }
   - { hostname: carrier-c, ip-address: 127.0.0.3, port: 5073, time-to-resume: 30 }
 session-agent-groups: [{ group-name: carriers, dest: [carrier-a, carrier-b] }]
 local-policies:
@@ -62,6 +62,7 @@ beforeAll(async () => {
   manager.get("carrier-a")?.observe({ kind: "response", purpose: "traffic", status: 180, sentAt: clock.now() - 20 });
   const failed = { kind: "transport-failure", purpose: "traffic", detail: "TLS: certificate has expired" } as const;
   manager.get("carrier-c")?.observe(failed);
+  for (const status of [503, 200]) manager.get("carrier-b")?.observe({ kind: "response", purpose: "ping", status });
   const { "session-agent-groups": groups, "local-policies": policies, failover } = loaded.config;
   const router = new Router({ groups, policies, failover }, manager);
   const views = {
@@ -116,9 +117,12 @@ describe("weir agents", () => {
     expect(detail).toMatch(/^outbound sessions +2\/2$/m);
     expect(detail).toMatch(/^at a limit +max-outbound-sessions$/m);
     expect(detail).toMatch(/^exceeded +max-outbound-sessions 1$/m);
-    expect(detail).toMatch(/^transitions +\S+ I > C .*max-outbound-sessions 2\/2$/m);
+    expect(detail).toMatch(/^transitions +\S+ I > C max-outbound-sessions 2\/2$/m);
     const lost = await agents("carrier-c", { admin: url });
     expect(lost).toMatch(/^transitions +\S+ I > O transport-failure \(TLS: certificate has expired\)$/m);
+    const refusing = await agents("carrier-b", { admin: url });
+    expect(refusing).toMatch(/^transitions +\S+ I > O ping-response 503$/m);
+    expect(refusing).toMatch(/^ +\S+ O > I ping-answered 200$/m);
   });
 
   it("finds the admin API by an address without a scheme, or by the configuration", async () => {

@@ -300,6 +300,22 @@ local-policies: [{ policy-attributes: [{ next-hop: a }] }]\n`;
     expect(agentWarnings("max-burst-rate: 2, max-sustain-rate: 3")).toEqual([
       "max-sustain-rate: 3 is above max-burst-rate, which is 2, so that it never limits",
     ]);
+    expect(agentWarnings("max-outbound-sustain-rate: 4, max-sustain-rate: 3, max-inbound-sustain-rate: 3")).toEqual([
+      "max-outbound-sustain-rate: 4 is above max-sustain-rate, which is 3, so that it never limits",
+    ]);
+    const ofMethod = "{ method: MESSAGE, max-inbound-burst-rate: 1, max-inbound-sustain-rate: 2 }";
+    expect(agentWarnings(`rate-constraints: [${ofMethod}]`)).toEqual([
+      "rate-constraints: MESSAGE max-inbound-sustain-rate: 2 is above max-inbound-burst-rate, which is 1, so that it never limits",
+    ]);
+    expect(agentWarnings("ping-send-mode: continuous, out-service-response-codes: 503")).toEqual([
+      "out-service-response-codes: not used, as ping-send-mode is continuous: ping-out-service-response-codes is",
+    ]);
+    expect(agentWarnings("ping-out-service-response-codes: 503")).toEqual([
+      "ping-out-service-response-codes: not used, as ping-send-mode is keep-alive: out-service-response-codes is",
+    ]);
+    expect(agentWarnings("ping-method: OPTIONS, ping-interval: 60, ping-timeout: 33")).toEqual([
+      "ping-timeout: 33 s is longer than the 32 s that any answer is waited for",
+    ]);
     expect(agentWarnings("ping-interval: 5")).toEqual(["ping-interval: no ping is sent, as ping-method is empty"]);
     expect(agentWarnings("tls-verify: disabled")).toEqual(["tls-verify: not used, as transport-method is not TLS"]);
     expect(agentWarnings("transport-method: TLS")).toEqual([
