@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { SessionAgent } from "../agents/session-agent.ts";
 import type { Timer } from "../clock.ts";
+import { ownText } from "../own-text.ts";
 import { parseNameAddr } from "../signalling/addresses.ts";
 import { dialogIdOf, type IncomingRequest, type IncomingResponse } from "../signalling/port.ts";
 import { relayedRequestHeaders, requestFor, type SentRequest } from "./headers.ts";
@@ -33,7 +34,6 @@ const maxHeld = 4;
 export class Subscription {
   readonly #keeper: SubscriptionKeeper;
   readonly #parts: RoutedRequestParts;
-  readonly #request: IncomingRequest;
   readonly #agents: Record<Side, SessionAgent | undefined>;
   readonly #dialogs: Record<Side, string>;
   /** What the notifier asked before it was sure that the subscriber knows the dialog; undefined from then on. */
@@ -41,21 +41,21 @@ export class Subscription {
   #expiry: Timer | undefined;
 
   /** `from`: the agent that the request is from, where it is from one. */
-  constructor(keeper: SubscriptionKeeper, parts: RoutedRequestParts, request: IncomingRequest, from?: SessionAgent) {
+  constructor(keeper: SubscriptionKeeper, parts: RoutedRequestParts, callerDialog: string, from?: SessionAgent) {
     this.#keeper = keeper;
     this.#parts = parts;
-    this.#request = request;
     this.#agents = { caller: from, agent: undefined };
-    this.#dialogs = { caller: dialogOf(request), agent: "" };
+    this.#dialogs = { caller: ownText(callerDialog), agent: "" };
   }
 
-  start(route: CallRoute): void {
+  /** Asks for it. The request is not kept: a subscription outlives its messages. */
+  start(request: IncomingRequest, route: CallRoute): void {
     this.#keeper.adopt(this.#dialogs.caller, this);
-    new RoutedRequest(this.#request, route, this.#parts, {
+    new RoutedRequest(request, route, this.#parts, {
       from: this.#agents.caller,
       ownCredentials: true,
-      outgoing: (to) => this.#outgoing(to),
-      answered: (response) => this.#answered(response),
+      outgoing: (to) => this.#outgoing(request, to),
+      answered: (response) => this.#answered(request, response),
       ended: (status) => {
         if (status < 300 && this.#expiry) this.#begin();
         else this.end();
@@ -81,8 +81,8 @@ export class Subscription {
   }
 
   /** Call-ID and tag are ours, so that a NOTIFY which overtakes the answer is known (RFC 6665 section 4.1.2.4). */
-  #outgoing(to: Candidate): SentRequest {
-    const request = requestFor(this.#request, to);
+  #outgoing(asked: IncomingRequest, to: Candidate): SentRequest {
+    const request = requestFor(asked, to);
     const { headers } = request;
     const callId = randomUUID();
     const tag = randomUUID();
@@ -96,8 +96,9 @@ export class Subscription {
   }
 
   /** RFC 4488: a REFER may be granted without a subscription. */
-  #answered({ status, headers }: IncomingResponse): void {
-    if (status < 300 && headers["refer-sub"]?.trim().toLowerCase() !== "false") this.#lastFor(headers.expires);
+  #answered(asked: IncomingRequest, { status, headers }: IncomingResponse): void {
+    if (status >= 300 || headers["refer-sub"]?.trim().toLowerCase() === "false") return;
+    this.#lastFor(headers.expires ?? asked.headers.expires);
   }
 
   /** The subscriber has its 2xx. */
@@ -107,7 +108,7 @@ export class Subscription {
     for (const request of held) this.#relay("agent", request);
   }
 
-  #lastFor(expires = this.#request.headers.expires): void {
+  #lastFor(expires: string | undefined): void {
     const said = Number.parseInt(expires ?? "", 10);
     const seconds = Number.isNaN(said) ? defaultExpires : Math.min(said, longestExpires);
     this.#expiry?.cancel();

@@ -27,10 +27,11 @@ export class Subscriptions implements SubscriptionKeeper {
   /** A SUBSCRIBE or REFER outside any dialog. */
   begin(request: IncomingRequest, route: CallRoute, from?: SessionAgent): void {
     const { replies } = this.#parts;
+    const dialogId = dialogOf(request);
     // The same request by another way (RFC 3261 section 8.2.2.2), or another one that could not be told from it.
-    if (this.#byDialog.has(dialogOf(request))) request.respond(replies.for("loop"));
+    if (this.#byDialog.has(dialogId)) request.respond(replies.for("loop"));
     else if (this.size >= maxSubscriptions) request.respond(replies.for("too-many-subscriptions"));
-    else new Subscription(this, this.#parts, request, from).start(route);
+    else new Subscription(this, this.#parts, dialogId, from).start(request, route);
   }
 
   /** False when the request is within none of their dialogs. */

@@ -12,14 +12,13 @@ const authority = new CertificateAuthority();
 const files = new PemDirectory();
 const trusting = { ca: authority.certificate, servername: "weir.example" };
 
-// drachtio-server finds the paths of phones by itself, and not by these means.
-describe.skipIf(onDrachtio)("how a phone behind a NAT is reached", () => {
+describe("how a phone behind a NAT is reached", () => {
   let weir: Weir;
   let registrar: Registrar;
 
   beforeAll(async () => {
     const tls = files.write("weir", authority.issue({ names: ["weir.example"] }), authority);
-    weir = await Weir.start({ agents: { registrar: {} }, routes: { "*": ["registrar"] }, tls });
+    weir = await Weir.start({ agents: { registrar: {} }, routes: { "*": ["registrar"] }, ...(!onDrachtio && { tls }) });
   });
   afterAll(async () => {
     await weir?.stop();
@@ -34,12 +33,13 @@ describe.skipIf(onDrachtio)("how a phone behind a NAT is reached", () => {
   });
 
   const ours = () => `@${weir.listen.address}:${weir.listen.port}`;
-  const protocols = { UDP: Phone.overUdp, TCP: Phone.overTcp, TLS: overTls };
+  // The drachtio-server of these tests has no certificate.
+  const streams = { TCP: Phone.overTcp, ...(!onDrachtio && { TLS: overTls }) };
   async function overTls(user: string): Promise<Phone> {
     return Phone.overTls(user, weir.listenTls, await weir.caller(), trusting);
   }
 
-  describe.each(Object.entries(protocols))("over %s", (protocol, connect) => {
+  describe.each(Object.entries({ UDP: Phone.overUdp, ...streams }))("over %s", (protocol, connect) => {
     let phone: Phone;
     const open = async (user: string) => connect(user, weir.listen, await weir.caller());
 
@@ -86,20 +86,24 @@ describe.skipIf(onDrachtio)("how a phone behind a NAT is reached", () => {
       moved.close();
     });
 
-    it("at its new port or connection within a call, once something has come from there", async () => {
-      await phone.register(300);
-      const { final, call } = await registrar.call(registrar.contact, weir.listen);
-      const invite = await phone.request("INVITE");
-      await phone.request("ACK");
-      const moved = await open(phone.user);
-      moved.send("INFO", `sip:weir${ours()}`, [...answering(invite), "CSeq: 7 INFO"]);
-      expect((await moved.receive("an answer", (m) => m.method === "INFO" && m.status >= 200)).status).toBe(200);
-      phone.close();
-      expect((await registrar.ask(call, "BYE", final, weir.listen)).status).toBe(200);
-      await moved.request("BYE");
-      moved.close();
-      phone = await open(phone.user);
-    });
+    // drachtio-server keeps to the one that the call began with.
+    it.skipIf(onDrachtio)(
+      "at its new port or connection within a call, once something has come from there",
+      async () => {
+        await phone.register(300);
+        const { final, call } = await registrar.call(registrar.contact, weir.listen);
+        const invite = await phone.request("INVITE");
+        await phone.request("ACK");
+        const moved = await open(phone.user);
+        moved.send("INFO", `sip:weir${ours()}`, [...answering(invite), "CSeq: 7 INFO"]);
+        expect((await moved.receive("an answer", (m) => m.method === "INFO" && m.status >= 200)).status).toBe(200);
+        phone.close();
+        expect((await registrar.ask(call, "BYE", final, weir.listen)).status).toBe(200);
+        await moved.request("BYE");
+        moved.close();
+        phone = await open(phone.user);
+      },
+    );
 
     it("that calls is hung up on where it called from", async () => {
       const from = `From: <sip:${phone.user}${ours()}>;tag=c`;
@@ -116,7 +120,7 @@ describe.skipIf(onDrachtio)("how a phone behind a NAT is reached", () => {
     });
   });
 
-  describe.each(Object.entries({ TCP: Phone.overTcp, TLS: overTls }))("over %s", (_protocol, connect) => {
+  describe.each(Object.entries(streams))("over %s", (_protocol, connect) => {
     const open = async (user: string) => connect(user, weir.listen, await weir.caller());
 
     it("not at all once its connection is closed: 480, and the registration waits for the next connection", async () => {
@@ -150,7 +154,7 @@ describe.skipIf(onDrachtio)("how a phone behind a NAT is reached", () => {
     }
   });
 
-  it("by SIPS where it registered so", async () => {
+  it.skipIf(onDrachtio)("by SIPS where it registered so", async () => {
     const phone = await overTls(`u${token()}`);
     const contact = `sips:${phone.user}@10.99.99.5:5061`;
     await phone.register(300, { contact: `<${contact}>` });
