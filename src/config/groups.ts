@@ -1,18 +1,14 @@
 import { defaultsOf } from "../params.ts";
 import { type FailoverParams, failoverParams, type GroupParams, groupParams } from "../routing/params.ts";
-import type { Problems } from "./problems.ts";
-import {
-  asMap,
-  eachItem,
-  type PlacedText,
-  readName,
-  readTable,
-  readTexts,
-  refuseUnknownKeys,
-  withDefaults,
-} from "./read-map.ts";
+import type { Place, Problems } from "./problems.ts";
+import { asMap, eachItem, readName, readTable, readTexts, refuseUnknownKeys, withDefaults } from "./read-map.ts";
 import { type Placed, placed } from "./session-agents.ts";
-import type { MapNode } from "./yaml-source.ts";
+import type { MapNode } from "./source-node.ts";
+
+export interface PlacedText {
+  readonly text: string;
+  readonly place: Place;
+}
 
 /** A group whose members are still as written. */
 export type GroupSource = Placed<Omit<GroupParams, "dest"> & { readonly dest: readonly PlacedText[] }>;
@@ -29,7 +25,7 @@ export function readGroups(root: MapNode, problems: Problems): GroupSource[] {
     const name = readName(map, "group-name", path, problems);
     const values = withDefaults<typeof groupParams>(groupDefaults, readTable(map, path, groupParams, problems));
     const failover: Partial<FailoverParams> = Object.fromEntries(readTable(map, path, failoverParams, problems));
-    const dest = readTexts(map, "dest", path, problems);
+    const dest = readTexts({ map, key: "dest", path, problems }, (text, place) => ({ text, place: place() }));
     const group = placed({ ...values, "group-name": name ?? "", dest, failover }, map, path);
     if (!map.entries.has("dest")) problems.error(group.placeOf("dest"), "found nothing, expected a list of agents");
     else if (dest.length === 0) problems.warning(group.placeOf("dest"), "the group has no members, so it never routes");

@@ -1,8 +1,8 @@
 import { defaultsOf, type Params, type ValuesOf } from "../params.ts";
 import type { Problems } from "./problems.ts";
-import { asMap, eachItem, readName, readTable, refuseUnknownKeys, withDefaults } from "./read-map.ts";
+import { asMap, eachItem, placeOf, readName, readTable, refuseUnknownKeys, withDefaults } from "./read-map.ts";
+import { childPath, type MapNode } from "./source-node.ts";
 import { checkPattern } from "./translation-rules.ts";
-import { childPath, type MapNode } from "./yaml-source.ts";
 
 export const headerRuleParams = {
   action: {
@@ -63,7 +63,7 @@ function readRules(map: MapNode, path: string, problems: Problems): HeaderRule[]
     const set = readTable(item, itemPath, headerRuleParams, problems);
     const rule = withDefaults<typeof headerRuleParams>(defaults, set);
     checkRule(rule, set, (name, text) => {
-      problems.error({ line: item.entries.get(name)?.value.line ?? item.line, path: childPath(itemPath, name) }, text);
+      problems.error(placeOf(item, itemPath, name), text);
     });
     rules.push(rule);
   }

@@ -11,16 +11,17 @@ import { readPolicies } from "./policies.ts";
 import { type Problem, Problems } from "./problems.ts";
 import { asMap, refuseUnknownKeys } from "./read-map.ts";
 import { readRealms } from "./realms.ts";
-import { Names, refuseRepeats, resolveAgents, resolveGroups, resolvePolicies } from "./references.ts";
+import { Names, refuseRepeats, resolveAgents, resolveGroups } from "./references.ts";
 import { checkRuleReferences } from "./rule-references.ts";
 import { withListeners } from "./senders.ts";
 import { readAgents, warnAboutPingTimeouts } from "./session-agents.ts";
+import type { MapNode, SourceNode } from "./source-node.ts";
 import { sourceRules, warnAboutSources } from "./sources.ts";
 import { readSystem, type SystemConfig } from "./system.ts";
 import { sectionNames } from "./system-params.ts";
 import { readTls } from "./tls.ts";
 import { readTranslations } from "./translation-rules.ts";
-import { type MapNode, parseYaml } from "./yaml-source.ts";
+import { parseYaml } from "./yaml-source.ts";
 
 /** A configuration that may be started, with what is odd in it; or everything that is wrong with it. */
 export type LoadedConfig =
@@ -98,7 +99,7 @@ function textOf(bytes: Buffer, problems: Problems): string | undefined {
   }
 }
 
-function asRoot(document: NonNullable<ReturnType<typeof parseYaml>>, problems: Problems): MapNode | undefined {
+function asRoot(document: SourceNode, problems: Problems): MapNode | undefined {
   if (document.kind === "scalar" && document.value === null) {
     const text = "found nothing, expected sections such as session-agents and local-policies";
     problems.error({ line: 1, path: "" }, text);
@@ -116,7 +117,8 @@ function readConfig(root: MapNode, file: string, environment: NodeJS.ProcessEnv,
 
   const agents = readAgents(root, problems);
   const groups = readGroups(root, problems);
-  const policies = readPolicies(root, problems);
+  const names = new Names(agents, groups, realms, problems);
+  const policies = readPolicies(root, names, problems);
   refuseRepeats(agents, "hostname", problems);
   refuseRepeats(groups, "group-name", problems);
   for (const [key, items] of Object.entries({ "session-agents": agents, "local-policies": policies })) {
@@ -128,7 +130,6 @@ function readConfig(root: MapNode, file: string, environment: NodeJS.ProcessEnv,
     warnAboutPingTimeouts(agents, system.signalling.timers.t1, problems);
   }
 
-  const names = new Names(agents, groups, realms, problems);
   const responses = readLocalResponses(root, problems);
   const translations = readTranslations(root, problems);
   const headerRules = readHeaderRules(root, problems);
@@ -152,7 +153,7 @@ function readConfig(root: MapNode, file: string, environment: NodeJS.ProcessEnv,
     "session-agents": resolved,
     credentials,
     "session-agent-groups": resolveGroups(groups, names, problems),
-    "local-policies": resolvePolicies(policies, names, problems),
+    "local-policies": policies,
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Problems } from "./problems.ts";
 import { asMap, readTable, refuseUnknownKeys } from "./read-map.ts";
 import type { SystemParams } from "./read-param.ts";
-import { childPath, type MapNode } from "./yaml-source.ts";
+import { childPath, type MapNode } from "./source-node.ts";
 
 /** What may be mapped: the situations of SEMANTICS.md section 7 in which a caller is refused by Weir itself. */
 export const localResponseNames = [

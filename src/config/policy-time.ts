@@ -2,7 +2,7 @@ import type { PolicyTime } from "../routing/params.ts";
 import { isEverInForce } from "../routing/policy-time.ts";
 import type { Problems } from "./problems.ts";
 import { asMap, readTexts, refuseUnknownKeys } from "./read-map.ts";
-import { childPath, describe, type MapNode, type SourceNode } from "./yaml-source.ts";
+import { childPath, describe, type MapNode, type SourceNode } from "./source-node.ts";
 
 const days = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 const midnightAtEnd = 24 * 60;
@@ -45,14 +45,14 @@ const refuse = (node: SourceNode, path: string, expected: string, problems: Prob
   problems.error({ line: node.line, path }, `found ${describe(node)}, expected ${expected}`);
 
 function readDays(map: MapNode, path: string, problems: Problems): string[] {
-  const found = readTexts(map, "days-of-week", path, problems).flatMap(({ text, place }) => {
+  const found = readTexts({ map, key: "days-of-week", path, problems }, (text, place) => {
     const names = text.split(",").map((name) => name.trim().toLowerCase().slice(0, 3));
     for (const name of names) {
-      if (!days.includes(name)) problems.error(place, `found "${text}", expected days such as mon, tue`);
+      if (!days.includes(name)) problems.error(place(), `found "${text}", expected days such as mon, tue`);
     }
     return names;
   });
-  return [...new Set(found)];
+  return [...new Set(found.flat())];
 }
 
 /** `08:30` or `0830` as minutes after midnight. */

@@ -1,8 +1,8 @@
 import type { Params, ValuesOf } from "../params.ts";
 import type { Place, Problems } from "./problems.ts";
 import { expectation, readParam, type SystemParam, type SystemParams, takesList } from "./read-param.ts";
+import { childPath, describe, type ListNode, type MapNode, type SourceNode } from "./source-node.ts";
 import { didYouMean } from "./suggest.ts";
-import { childPath, describe, type ListNode, type MapNode, type SourceNode } from "./yaml-source.ts";
 
 /** Says which keys of a map are unknown, with the nearest known one. */
 export function refuseUnknownKeys(map: MapNode, path: string, known: readonly string[], problems: Problems): void {
@@ -50,18 +50,27 @@ export function asMap(node: SourceNode, path: string, problems: Problems): MapNo
   return undefined;
 }
 
-/** Each item of a list with its path. A missing list has no items. */
-export function eachItem(map: MapNode, key: string, path: string, problems: Problems): [SourceNode, string][] {
+type PlacedNode = readonly [node: SourceNode, path: string];
+
+/** Each item of a list with its path. A missing list has no items; what is no list is noted. */
+export function eachItem(map: MapNode, key: string, path: string, problems: Problems): Iterable<PlacedNode> {
   const node = map.entries.get(key)?.value;
-  if (!node) return [];
-  const here = childPath(path, key);
-  if (node.kind === "list") return numbered(node, here);
-  problems.error({ line: node.line, path: here }, `found ${describe(node)}, expected a list`);
-  return [];
+  if (node && node.kind !== "list") {
+    problems.error({ line: node.line, path: childPath(path, key) }, `found ${describe(node)}, expected a list`);
+  }
+  return placedItems(map, key, path);
 }
 
-const numbered = (list: ListNode, path: string): [SourceNode, string][] =>
-  list.items.map((item, at) => [item, `${path}[${at}]`]);
+/** The same without a word on what is no list. */
+export function placedItems(map: MapNode, key: string, path: string): Iterable<PlacedNode> {
+  const node = map.entries.get(key)?.value;
+  return node?.kind === "list" ? numbered(node, childPath(path, key)) : [];
+}
+
+function* numbered(list: ListNode, path: string): Iterable<PlacedNode> {
+  let at = 0;
+  for (const item of list.items) yield [item, `${path}[${at++}]`];
+}
 
 /** A name: text without white space. Undefined, with the error noted, when it is missing or no name. */
 export function readName(
@@ -73,28 +82,55 @@ export function readName(
 ): string | undefined {
   const node = map.entries.get(key)?.value;
   if (node?.kind === "scalar" && node.value !== null && name.test(node.text)) return node.text;
-  const place: Place = { line: node?.line ?? map.line, path: childPath(path, key) };
-  problems.error(place, `found ${node ? describe(node) : "nothing"}, expected a name`);
+  problems.error(placeOf(map, path, key), `found ${node ? describe(node) : "nothing"}, expected a name`);
   return undefined;
 }
 
-export interface PlacedText {
-  readonly text: string;
-  readonly place: Place;
+/** The value of a key, which need not be there; `path` is that of the map. */
+interface ValueOf {
+  readonly map: MapNode;
+  readonly key: string;
+  readonly path: string;
+  readonly problems: Problems;
 }
 
-/** Texts with their places, from a list or a single text. */
-export function readTexts(map: MapNode, key: string, path: string, problems: Problems): PlacedText[] {
+/** The maps of a list, each read; what is no map is noted, and what reads as undefined left out. */
+export function readMaps<T>(
+  { map, key, path, problems }: ValueOf,
+  read: (item: MapNode, path: string) => T | undefined,
+): T[] {
+  const values: T[] = [];
+  for (const [node, itemPath] of eachItem(map, key, path, problems)) {
+    const item = asMap(node, itemPath, problems);
+    const value = item && read(item, itemPath);
+    if (value !== undefined) values.push(value);
+  }
+  return exact(values);
+}
+
+/** Texts from a list or a single text, each read. What is no text is noted and left out. */
+export function readTexts<T>(
+  { map, key, path, problems }: ValueOf,
+  read: (text: string, place: () => Place) => T,
+): T[] {
   const found = map.entries.get(key)?.value;
   if (!found) return [];
-  const here = childPath(path, key);
-  const items: [SourceNode, string][] = found.kind === "list" ? numbered(found, here) : [[found, here]];
-  const texts: PlacedText[] = [];
-  for (const [node, itemPath] of items) {
-    const place = { line: node.line, path: itemPath };
-    if (node.kind === "scalar" && node.value !== null && node.text.trim() !== "") {
-      texts.push({ text: node.text.trim(), place });
-    } else problems.error(place, `found ${describe(node)}, expected a text`);
+  const values: T[] = [];
+  let at = 0;
+  for (const node of found.kind === "list" ? found.items : [found]) {
+    const index = found.kind === "list" ? `[${at++}]` : "";
+    const place = (): Place => ({ line: node.line, path: `${childPath(path, key)}${index}` });
+    const text = node.kind === "scalar" && node.value !== null ? node.text.trim() : "";
+    if (text !== "") values.push(read(text, place));
+    else problems.error(place(), `found ${describe(node)}, expected a text`);
   }
-  return texts;
+  return exact(values);
+}
+
+/** Without the room for more that an array has kept while it grew: there may be hundreds of thousands. */
+const exact = <T>(values: readonly T[]): T[] => values.slice();
+
+/** The place of a value, or of the map where its key is not written. */
+export function placeOf(map: MapNode, path: string, key: string): Place {
+  return { line: map.entries.get(key)?.value.line ?? map.line, path: childPath(path, key) };
 }

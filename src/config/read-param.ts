@@ -1,6 +1,6 @@
 import { type Param, parseCodeRange } from "../params.ts";
 import { parseHostPort, parseListenAddress, parseNetwork, parseServer } from "./addresses.ts";
-import { describe, type ScalarNode, type SourceNode } from "./yaml-source.ts";
+import { describe, type ScalarNode, type SourceNode } from "./source-node.ts";
 
 /** Beside the shared parameters: where to listen. */
 export type SystemParam =
@@ -118,6 +118,8 @@ function partsOf(node: SourceNode): string[] | undefined {
     if (node.value === null) return undefined;
     return node.text.trim() === "" ? [] : node.text.split(",");
   }
-  const texts = node.items.map((item) => (item.kind === "scalar" && item.value !== null ? item.text : undefined));
+  const texts = Array.from(node.items, (item) =>
+    item.kind === "scalar" && item.value !== null ? item.text : undefined,
+  );
   return texts.every((text) => text !== undefined) ? texts : undefined;
 }

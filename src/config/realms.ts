@@ -4,9 +4,9 @@ import { refuseRepeatedListeners } from "./listening.ts";
 import type { Problems } from "./problems.ts";
 import { asMap, eachItem, readName, readTable, refuseUnknownKeys } from "./read-map.ts";
 import type { SystemParams } from "./read-param.ts";
+import type { MapNode } from "./source-node.ts";
 import { sourceParams } from "./source-params.ts";
 import { sourcesOf } from "./sources.ts";
-import type { MapNode } from "./yaml-source.ts";
 
 export const realmParams = {
   listen: { format: "listen", default: [], doc: "Where requests of this realm come in; required." },

@@ -1,10 +1,8 @@
 import type { AgentParams } from "../agents/params.ts";
-import type { GroupParams, PolicyParams } from "../routing/params.ts";
+import type { GroupParams } from "../routing/params.ts";
 import type { RealmConfig } from "./config.ts";
-import type { GroupSource } from "./groups.ts";
-import type { HopSource, PolicySource } from "./policies.ts";
+import type { GroupSource, PlacedText } from "./groups.ts";
 import type { Place, Problems } from "./problems.ts";
-import type { PlacedText } from "./read-map.ts";
 import { oneOf } from "./read-param.ts";
 import type { Placed } from "./session-agents.ts";
 import { didYouMean } from "./suggest.ts";
@@ -14,12 +12,18 @@ const groupMark = /^sag:/i;
 /** Looking for the nearest name takes long among thousands, and a file of dangling names has one cause. */
 const maxSuggestions = 100;
 
+/** A SIP URI, or a numeric address or host name with a port or a dot, so that a mistyped agent is no host name. */
+const address =
+  /^(sips?:([^\s@;]+@)?([\w.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?(;transport=(udp|tcp|tls))?|\[[0-9a-f:.]+\](:\d{1,5})?|[\w-]+(\.[\w-]+)+(:\d{1,5})?|[\w-]+:\d{1,5})$/i;
+
 /** Everything that other parts of the configuration may name, and the complaint about a name that is none of them. */
 export class Names {
   readonly agents: ReadonlySet<string>;
   readonly groups: ReadonlySet<string>;
   readonly realms: ReadonlySet<string>;
   readonly #problems: Problems;
+  /** Those that policies have named so far, as nextHop gives them: each is one text, however many name it. */
+  readonly #nextHops = new Map<string, string>();
   #suggestions = 0;
 
   constructor(
@@ -44,6 +48,23 @@ export class Names {
   knows(name: string): boolean {
     const group = this.group(name);
     return group === undefined ? this.agents.has(name) : this.groups.has(group);
+  }
+
+  /** A next hop as the router wants it: `SAG:name` for a group. Refused where it is neither a name nor an address. */
+  nextHop(name: string, place: () => Place): string {
+    const before = this.#nextHops.get(name);
+    if (before !== undefined) return before;
+    const group = this.group(name);
+    const nextHop = group === undefined ? name : `SAG:${group}`;
+    if (this.knows(name) || (group === undefined && address.test(name))) this.#nextHops.set(name, nextHop);
+    else this.refuse(place(), name, "a session agent's hostname, SAG:group or a SIP address");
+    return nextHop;
+  }
+
+  checkRealm(name: string, place: () => Place): void {
+    if (this.realms.has(name)) return;
+    const expected = `* or the realm ${oneOf([...this.realms])}${didYouMean(name, this.realms)}`;
+    this.#problems.error(place(), `found "${name}", expected ${expected}`);
   }
 
   refuse(place: Place, name: string, expected: string): void {
@@ -106,30 +127,6 @@ function refuseCycles(groups: readonly GroupSource[], names: Names, problems: Pr
     finished.add(name);
   };
   for (const name of byName.keys()) if (!finished.has(name)) visit(name, [name]);
-}
-
-export function resolvePolicies(policies: readonly PolicySource[], names: Names, problems: Problems): PolicyParams[] {
-  return policies.map(({ policy, hops, realms }) => {
-    for (const { text, place } of realms) {
-      if (text === "*" || names.realms.has(text)) continue;
-      const expected = `* or the realm ${oneOf([...names.realms])}${didYouMean(text, names.realms)}`;
-      problems.error(place, `found "${text}", expected ${expected}`);
-    }
-    const attributes = hops.map((hop) => resolveHop(hop, names));
-    return { ...policy, "source-realm": realms.map(({ text }) => text), "policy-attributes": attributes };
-  });
-}
-
-/** A SIP URI, or a numeric address or host name with a port or a dot, so that a mistyped agent is no host name. */
-const address =
-  /^(sips?:([^\s@;]+@)?([\w.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?(;transport=(udp|tcp|tls))?|\[[0-9a-f:.]+\](:\d{1,5})?|[\w-]+(\.[\w-]+)+(:\d{1,5})?|[\w-]+:\d{1,5})$/i;
-
-function resolveHop(hop: HopSource, names: Names): PolicyParams["policy-attributes"][number] {
-  const name = hop.value["next-hop"];
-  const group = names.group(name);
-  const known = names.knows(name) || (group === undefined && address.test(name));
-  if (!known) names.refuse(hop.placeOf("next-hop"), name, "a session agent's hostname, SAG:group or a SIP address");
-  return { ...hop.value, "next-hop": group === undefined ? name : `SAG:${group}` };
 }
 
 /** Names that must be unique within their list. */

@@ -1,6 +1,7 @@
 import type { Problems } from "./problems.ts";
+import { placedItems } from "./read-map.ts";
+import { childPath, describe, type MapNode } from "./source-node.ts";
 import { didYouMean } from "./suggest.ts";
-import { describe, type MapNode, type SourceNode } from "./yaml-source.ts";
 
 const referring = {
   "in-translationid": "translation-rules",
@@ -18,17 +19,15 @@ export function checkRuleReferences(
   problems: Problems,
 ): void {
   for (const list of ["realms", "session-agents"]) {
-    for (const [at, item] of itemsOf(root.entries.get(list)?.value).entries()) {
+    for (const [item, itemPath] of placedItems(root, list, "")) {
       if (item.kind !== "map") continue;
       for (const [key, section] of Object.entries(referring)) {
         const node = item.entries.get(key)?.value;
         if (!node || (node.kind === "scalar" && (node.text === "" || ids[section].includes(node.text)))) continue;
         const near = node.kind === "scalar" ? didYouMean(node.text, ids[section]) : "";
-        const place = { line: node.line, path: `${list}[${at}].${key}` };
+        const place = { line: node.line, path: childPath(itemPath, key) };
         problems.error(place, `found ${describe(node)}, expected the id of one of the ${section}${near}`);
       }
     }
   }
 }
-
-const itemsOf = (node: SourceNode | undefined): readonly SourceNode[] => (node?.kind === "list" ? node.items : []);

@@ -4,8 +4,8 @@ import { defaultsOf } from "../params.ts";
 import { canonicalAddress } from "./addresses.ts";
 import type { Place, Problems } from "./problems.ts";
 import { asMap, eachItem, readName, readTable, refuseUnknownKeys, withDefaults } from "./read-map.ts";
+import { childPath, type MapNode } from "./source-node.ts";
 import { readSurrogate, userPart } from "./surrogates.ts";
-import { childPath, type MapNode } from "./yaml-source.ts";
 
 /** Something read from a list of the file, with the place of each of its keys for later complaints. */
 export interface Placed<T> {
@@ -15,11 +15,17 @@ export interface Placed<T> {
   placeOf(key: string): Place;
 }
 
+/** Keeps the lines and not the nodes: those of ten thousand agents are not needed once the agents are read. */
 export function placed<T>(value: T, map: MapNode, path: string): Placed<T> {
+  const { line } = map;
+  const elsewhere = [...map.entries].flatMap(([key, { value }]) =>
+    value.line === line ? [] : [[key, value.line] as const],
+  );
+  const lines = new Map(elsewhere);
   return {
     value,
-    place: { line: map.line, path },
-    placeOf: (key) => ({ line: map.entries.get(key)?.value.line ?? map.line, path: childPath(path, key) }),
+    place: { line, path },
+    placeOf: (key) => ({ line: lines.get(key) ?? line, path: childPath(path, key) }),
   };
 }
 
@@ -27,17 +33,24 @@ const agentDefaults = defaultsOf(agentParams);
 /** RFC 3261 section 19.1.2. */
 const tlsAgentDefaults = { ...agentDefaults, port: 5_061 };
 const rateDefaults = defaultsOf(rateConstraintParams);
-const agentKeys = ["hostname", ...Object.keys(agentParams), "rate-constraints", "surrogate-registration"];
 
 /** Keys under which somebody might write a secret down. None is read, and what stands there is told to nobody. */
 const secretKeys = ["password", "secret", "auth-password", "auth-secret"];
+
+const agentKeys = [
+  "hostname",
+  ...Object.keys(agentParams),
+  "rate-constraints",
+  "surrogate-registration",
+  ...secretKeys,
+];
 
 export function readAgents(root: MapNode, problems: Problems): Placed<AgentParams>[] {
   const agents: Placed<AgentParams>[] = [];
   for (const [node, path] of eachItem(root, "session-agents", "", problems)) {
     const map = asMap(node, path, problems);
     if (!map) continue;
-    refuseUnknownKeys(map, path, [...agentKeys, ...secretKeys], problems);
+    refuseUnknownKeys(map, path, agentKeys, problems);
     refuseSecrets(map, path, problems);
     const hostname = readName(map, "hostname", path, problems);
     const set = readTable(map, path, agentParams, problems);

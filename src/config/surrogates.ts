@@ -1,8 +1,8 @@
 import { type SurrogateParams, surrogateParams } from "../agents/params.ts";
 import { defaultsOf } from "../params.ts";
-import type { Place, Problems } from "./problems.ts";
-import { asMap, readTable, refuseUnknownKeys, withDefaults } from "./read-map.ts";
-import { childPath, type MapNode } from "./yaml-source.ts";
+import type { Problems } from "./problems.ts";
+import { asMap, placeOf, readTable, refuseUnknownKeys, withDefaults } from "./read-map.ts";
+import { childPath, type MapNode } from "./source-node.ts";
 
 const defaults = defaultsOf(surrogateParams);
 
@@ -22,14 +22,14 @@ export function readSurrogate(agent: MapNode, path: string, problems: Problems):
   refuseUnknownKeys(map, here, Object.keys(surrogateParams), problems);
   const params = withDefaults<typeof surrogateParams>(defaults, readTable(map, here, surrogateParams, problems));
   const { aor, "contact-user": user } = params;
-  const placeOf = (key: string): Place => {
-    return { line: map.entries.get(key)?.value.line ?? map.line, path: childPath(here, key) };
-  };
   if (!addressOfRecord.test(aor)) {
     const found = aor === "" ? "nothing" : `"${aor}"`;
-    problems.error(placeOf("aor"), `found ${found}, expected an address of record: user, user@domain or a SIP URI`);
+    problems.error(
+      placeOf(map, here, "aor"),
+      `found ${found}, expected an address of record: user, user@domain or a SIP URI`,
+    );
   }
   if (!userPart.test(user))
-    problems.error(placeOf("contact-user"), `found "${user}", expected the user part of a SIP URI`);
+    problems.error(placeOf(map, here, "contact-user"), `found "${user}", expected the user part of a SIP URI`);
   return params;
 }

@@ -3,10 +3,10 @@ import type { SignallingConfig, WeirConfig } from "./config.ts";
 import type { Problems } from "./problems.ts";
 import { asMap, readTable, refuseUnknownKeys } from "./read-map.ts";
 import { readParam, type SystemParam } from "./read-param.ts";
+import { childPath, type MapNode, type ScalarNode } from "./source-node.ts";
 import { didYouMean } from "./suggest.ts";
 import { environmentName, type SectionName, sectionNames, systemParams } from "./system-params.ts";
 import type { TlsSection } from "./tls.ts";
-import { childPath, type MapNode, type ScalarNode } from "./yaml-source.ts";
 
 /** What the sections outside the lists say; the rest follows from all of the file. */
 export type SystemConfig = Pick<WeirConfig, Exclude<Extract<SectionName, keyof WeirConfig>, "signalling">> & {

@@ -3,7 +3,7 @@ import type { AgentParams } from "../agents/params.ts";
 import { expiryOf, readTlsFiles, type TlsFiles } from "../tls-files.ts";
 import type { ListenAddress, TlsConfig } from "./config.ts";
 import type { Place, Problems } from "./problems.ts";
-import type { MapNode } from "./yaml-source.ts";
+import type { MapNode } from "./source-node.ts";
 
 /** `signalling.tls` as it is written. */
 export interface TlsSection extends TlsFiles {

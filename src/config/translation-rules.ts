@@ -7,10 +7,10 @@ import {
   numberRuleParams,
   type TranslationParams,
 } from "../routing/translation-params.ts";
-import type { Place, Problems } from "./problems.ts";
-import { asMap, eachItem, readName, readTable, refuseUnknownKeys, withDefaults } from "./read-map.ts";
+import type { Problems } from "./problems.ts";
+import { asMap, eachItem, placeOf, readName, readTable, refuseUnknownKeys, withDefaults } from "./read-map.ts";
 import { oneOf } from "./read-param.ts";
-import { childPath, type MapNode } from "./yaml-source.ts";
+import { childPath, type MapNode } from "./source-node.ts";
 
 const defaults = defaultsOf(numberRuleParams);
 const fields = Object.keys(numberRuleParams).filter((name) => name !== "type") as NumberField[];
@@ -42,14 +42,13 @@ function readRules(map: MapNode, key: "called" | "calling", path: string, proble
     refuseUnknownKeys(item, itemPath, Object.keys(numberRuleParams), problems);
     const set = readTable(item, itemPath, numberRuleParams, problems);
     const rule = withDefaults<typeof numberRuleParams>(defaults, set);
-    const placeOf = (name: string): Place => ({
-      line: item.entries.get(name)?.value.line ?? item.line,
-      path: childPath(itemPath, name),
-    });
     if (!item.entries.has("type")) {
-      problems.error(placeOf("type"), `found nothing, expected ${oneOf(numberRuleParams.type.choices)}`);
+      problems.error(
+        placeOf(item, itemPath, "type"),
+        `found nothing, expected ${oneOf(numberRuleParams.type.choices)}`,
+      );
     } else if (set.has("type")) {
-      checkRule(rule, set, (name, text) => problems.error(placeOf(name), text));
+      checkRule(rule, set, (name, text) => problems.error(placeOf(item, itemPath, name), text));
       rules.push(rule);
     }
   }

@@ -1,33 +1,7 @@
-import { Composer, type CST, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, Parser } from "yaml";
+import { Composer, type CST, isAlias, isMap, isScalar, isSeq, type Node, type Pair, Parser } from "yaml";
+import { type Remainder, setPlainItemsAside } from "./plain-items.ts";
 import type { Place, Problems } from "./problems.ts";
-
-/** A value with its place. `text` is what was typed: `0044` stays `0044` where a text is wanted. */
-export interface ScalarNode {
-  readonly kind: "scalar";
-  readonly line: number;
-  readonly value: string | number | boolean | null;
-  readonly text: string;
-}
-
-export interface ListNode {
-  readonly kind: "list";
-  readonly line: number;
-  readonly items: readonly SourceNode[];
-}
-
-export interface MapNode {
-  readonly kind: "map";
-  readonly line: number;
-  readonly entries: ReadonlyMap<string, MapEntry>;
-}
-
-export interface MapEntry {
-  /** Of the key. */
-  readonly line: number;
-  readonly value: SourceNode;
-}
-
-export type SourceNode = ScalarNode | ListNode | MapNode;
+import { childPath, describe, type ListNode, type MapEntry, nothing, type SourceNode } from "./source-node.ts";
 
 /**
  * Deeper than this is no configuration. The YAML library composes nodes by recursion, and a process whose stack is used
@@ -36,25 +10,34 @@ export type SourceNode = ScalarNode | ListNode | MapNode;
 const maximumDepth = 100;
 
 /** YAML text as nodes that know their lines; undefined (with the errors noted) when it is not well-formed YAML. */
-export function parseYaml(text: string, problems: Problems): SourceNode | undefined {
-  const lines = new LineCounter();
-  const lineAt = (offset: number): number => Math.max(1, lines.linePos(offset).line);
-  const tokens = [...new Parser(lines.addNewLine).parse(text)];
+export function parseYaml(
+  whole: string,
+  problems: Problems,
+  remainder = setPlainItemsAside(whole),
+): SourceNode | undefined {
+  const { text } = remainder;
+  const tokens = withoutFollowers([...new Parser().parse(text)]);
   const deep = tooDeep(tokens);
   if (deep) {
-    const place = { line: lineAt(deep.offset), path: "" };
+    const place = { line: remainder.lineAt(deep.offset), path: "" };
     problems.error(place, `found more than ${maximumDepth} levels, expected a handful`);
     return undefined;
   }
   const [document, second] = new Composer({ uniqueKeys: false }).compose(tokens, true, text.length);
   for (const fault of [...(document?.errors ?? []), ...(document?.warnings ?? [])]) {
-    problems.error({ line: lineAt(fault.pos[0]), path: "" }, `not valid YAML: ${fault.message}`);
+    problems.error({ line: remainder.lineAt(fault.pos[0]), path: "" }, `not valid YAML: ${fault.message}`);
   }
   if (second) {
-    problems.error({ line: lineAt(second.range[0]), path: "" }, "found a second document, expected one");
+    problems.error({ line: remainder.lineAt(second.range[0]), path: "" }, "found a second document, expected one");
   }
   if (problems.errors.length > 0) return undefined;
-  return new Converter(lineAt, problems).convert(document?.contents ?? null, "");
+  return new Converter(remainder, problems).convert(document?.contents ?? null, "");
+}
+
+/** Where something does not fit, every token after it does not either: only the first is told. */
+function withoutFollowers(tokens: readonly CST.Token[]): CST.Token[] {
+  const first = tokens.findIndex(({ type }) => type === "error");
+  return tokens.filter(({ type }, at) => type !== "error" || at === first);
 }
 
 /** The first token below the maximum depth. Without recursion, as that is what it protects from. */
@@ -80,21 +63,34 @@ function tooDeep(tokens: readonly CST.Token[]): CST.Token | undefined {
   return undefined;
 }
 
-const nothing = (line: number): ScalarNode => ({ kind: "scalar", line, value: null, text: "" });
+type ItemsInPart = Iterable<SourceNode> & { readonly length: number };
+
+/** Items of a list one part after the other. */
+class Chain implements Iterable<SourceNode> {
+  readonly #parts: readonly ItemsInPart[];
+
+  constructor(parts: readonly ItemsInPart[]) {
+    this.#parts = parts;
+  }
+
+  *[Symbol.iterator](): Iterator<SourceNode> {
+    for (const part of this.#parts) yield* part;
+  }
+}
 
 class Converter {
   /** An anchored node is converted once and shared, so that aliases of aliases cost nothing ("billion laughs"). */
   readonly #anchors = new Map<string, SourceNode>();
-  readonly #lineAt: (offset: number) => number;
+  readonly #remainder: Remainder;
   readonly #problems: Problems;
 
-  constructor(lineAt: (offset: number) => number, problems: Problems) {
-    this.#lineAt = lineAt;
+  constructor(remainder: Remainder, problems: Problems) {
+    this.#remainder = remainder;
     this.#problems = problems;
   }
 
   convert(node: Node | null, path: string, keyLine = 1): SourceNode {
-    const line = node?.range ? this.#lineAt(node.range[0]) : keyLine;
+    const line = node?.range ? this.#remainder.lineAt(node.range[0]) : keyLine;
     if (isAlias(node)) return this.#alias(node.source, { line, path });
     const converted = this.#node(node, path, line);
     if ((isScalar(node) || isMap(node) || isSeq(node)) && node.anchor !== undefined) {
@@ -105,9 +101,7 @@ class Converter {
 
   #node(node: Node | null, path: string, line: number): SourceNode {
     if (isMap<Node, Node | null>(node)) return { kind: "map", line, entries: this.#entries(node.items, path) };
-    if (isSeq<Node>(node)) {
-      return { kind: "list", line, items: node.items.map((item, at) => this.convert(item, `${path}[${at}]`, line)) };
-    }
+    if (isSeq<Node>(node)) return this.#list(node.items, path, line);
     if (!isScalar(node)) return nothing(line);
     const { value } = node;
     if (typeof value === "string") return { kind: "scalar", line, value, text: value };
@@ -115,6 +109,18 @@ class Converter {
       return { kind: "scalar", line, value, text: node.source ?? String(value) };
     }
     return nothing(line);
+  }
+
+  #list(nodes: readonly Node[], path: string, line: number): ListNode {
+    const parts: ItemsInPart[] = [];
+    let length = 0;
+    for (const node of nodes) {
+      const aside = node.range ? this.#remainder.standsFor(node.range[0]) : undefined;
+      const part = aside ?? [this.convert(node, `${path}[${length}]`, line)];
+      parts.push(part);
+      length += part.length;
+    }
+    return { kind: "list", line, length, items: new Chain(parts) };
   }
 
   /** An anchor is known only once its node is complete, so that a node inside itself is no alias but an error. */
@@ -129,7 +135,7 @@ class Converter {
     const own = new Map<string, MapEntry>();
     const merged: SourceNode[] = [];
     for (const { key, value } of pairs) {
-      const line = key.range ? this.#lineAt(key.range[0]) : 1;
+      const line = key.range ? this.#remainder.lineAt(key.range[0]) : 1;
       const name = this.#key(key, { line, path });
       if (name === undefined) continue;
       const entry = { line, value: this.convert(value, childPath(path, name), line) };
@@ -165,15 +171,4 @@ class Converter {
     }
     return own;
   }
-}
-
-export const childPath = (path: string, name: string): string => (path === "" ? name : `${path}.${name}`);
-
-/** What was found, for a message: short, whatever the length of the value. */
-export function describe(node: SourceNode): string {
-  if (node.kind === "list") return `a list of ${node.items.length}`;
-  if (node.kind === "map") return "a map";
-  if (node.value === null) return "nothing";
-  const text = node.text.length > 60 ? `${node.text.slice(0, 60)}…` : node.text;
-  return typeof node.value === "string" ? JSON.stringify(text) : text;
 }

@@ -1,12 +1,12 @@
-// Route and admit with few and with many policies, and what many policies cost to load.
+// Route and admit with few and with many policies. Run: `node --import tsx test/bench/route.ts`.
 import { AgentEvents } from "../../src/agents/agent-events.ts";
 import { AgentManager } from "../../src/agents/agent-manager.ts";
 import { systemClock } from "../../src/clock.ts";
-import { loadConfig } from "../../src/config/load.ts";
 import { defaultsOf } from "../../src/params.ts";
 import { failoverParams, groupParams, type PolicyParams } from "../../src/routing/params.ts";
 import { Router } from "../../src/routing/router.ts";
 import { agentWith } from "../support/agents.ts";
+import { prefixOf } from "./large-config.ts";
 
 const calls = 200_000;
 const rounds = 5;
@@ -15,9 +15,6 @@ interface Size {
   readonly policies: number;
   readonly agents: number;
 }
-
-/** Prefixes of two to eight digits, all different. */
-const prefixOf = (at: number): string => `${10 + (at % 90)}${at < 90 ? "" : String(Math.floor(at / 90))}`;
 
 const policyOf = (at: number, groups: number): PolicyParams => ({
   "from-address": ["*"],
@@ -81,41 +78,4 @@ for (const size of [
 ]) {
   const perCall = microsecondsPerCall(build(size), size);
   console.log(`${size.policies} policies, ${size.agents} agents: route + admit ${perCall.toFixed(2)} µs`);
-}
-
-/** MB in use after a collection, where node runs with --expose-gc. */
-function heapMb(): number {
-  globalThis.gc?.();
-  return process.memoryUsage().heapUsed / 1e6;
-}
-
-{
-  const list = Array.from({ length: 100_000 }, (_, at) => policyOf(at, 2_500));
-  const manager = new AgentManager([], { clock: systemClock, random: Math.random, events: new AgentEvents() });
-  const heap = heapMb();
-  const start = performance.now();
-  const router = new Router({ groups: [], policies: list, failover: defaultsOf(failoverParams) }, manager);
-  const took = performance.now() - start;
-  console.log(`100000 policies indexed in ${took.toFixed(0)} ms, ${(heapMb() - heap).toFixed(0)} MB`);
-  if ([...router.groups].length > 0) throw new Error("no group was configured");
-}
-
-{
-  const yaml = [
-    "session-agents: [{ hostname: a, ip-address: 127.0.0.1 }]",
-    "local-policies:",
-    ...Array.from(
-      { length: 100_000 },
-      (_, at) => `  - { to-address: ["${prefixOf(at)}"], policy-attributes: [{ next-hop: a, cost: 0 }] }`,
-    ),
-  ].join("\n");
-  const heap = heapMb();
-  const start = performance.now();
-  const loaded = loadConfig(yaml, "bench.yaml", {});
-  const took = performance.now() - start;
-  if (!("config" in loaded)) throw new Error(`not valid: ${loaded.errors[0]?.text}`);
-  const mb = (yaml.length / 1e6).toFixed(1);
-  console.log(
-    `a file of 100000 policies (${mb} MB) read in ${took.toFixed(0)} ms, ${(heapMb() - heap).toFixed(0)} MB kept`,
-  );
 }

@@ -43,6 +43,32 @@ describe("YAML that is not well formed", () => {
   });
 });
 
+describe("a long list", () => {
+  const policy = (at: number): string => `  - { to-address: ["${at}"], policy-attributes: [{ next-hop: a }] }\n`;
+  const file = (change: (item: string) => string): string => {
+    const items = Array.from({ length: 2_000 }, (_, at) => (at === 1_234 ? change(policy(at)) : policy(at)));
+    return `session-agents: [{ hostname: a }]\nlocal-policies:\n# sorted\n\n${items.join("")}`;
+  };
+
+  it("is told from by its one broken item, and not by all that follow it", () => {
+    const { errors } = read(file((item) => item.replace("]", "")));
+    expect(errors[0]).toMatch(/^weir\.yaml:1239: not valid YAML: Flow sequence in block collection/);
+    expect(errors.length).toBeLessThan(4);
+    expect(read(file((item) => `${item}  }\n`)).errors).toEqual([
+      'weir.yaml:1240: not valid YAML: Unexpected flow-map-end token in YAML stream: "}"',
+    ]);
+  });
+
+  it("knows the line of each of its values", () => {
+    const change = (item: string): string =>
+      `  # next\n${item.replace("to-address", "to-adress").replace(": a", ":\n      nowhere")}`;
+    expect(read(file(change)).errors).toEqual([
+      'weir.yaml:1240: local-policies[1234].to-adress: unknown key; did you mean "to-address"?',
+      'weir.yaml:1241: local-policies[1234].policy-attributes[0].next-hop: found "nowhere", expected a session agent\'s hostname, SAG:group or a SIP address',
+    ]);
+  });
+});
+
 describe("YAML that is no configuration", () => {
   it.each(["", "\n\n", "# only a comment\n", "---\n", "~"])("is refused as nothing: %j", (text) => {
     expect(read(text).errors).toEqual([
