@@ -241,10 +241,20 @@ export class CallManager implements SignallingUser, CallHost {
     const agent = this.#agentBehind(request, realm);
     if (hopsLeft(request.headers) < 0) return "too-many-hops";
     if (this.#draining) return "draining";
+    if (this.#repeatsCall(request)) return "loop";
     if (!agent) return realm.allow === "agents" ? "unknown-source" : { lease: undefined };
     const challenged = answersChallenge(request.headers);
     const admission = agent.admit({ direction: "inbound", method: "INVITE", answersChallenge: challenged });
     return admission.admitted ? { lease: admission.lease } : "recv-sa-exc-constraints";
+  }
+
+  /**
+   * True for a second call under the Call-ID and From tag of one that is up: their dialogs could not be told apart (compare
+   * RFC 3261 section 8.2.2.2). One that was cancelled needs no dialog any more.
+   */
+  #repeatsCall({ headers }: IncomingRequest): boolean {
+    const before = this.#byDialog.get(dialogIdOf(headers["call-id"] ?? "", tagOf(headers.from)));
+    return before !== undefined && before.state !== "cancelled";
   }
 
   /** drachtio-server names no dialog in requests within an early one. Its caller's tag is in From or, seen from the other side, in To. */

@@ -146,6 +146,48 @@ describe("a peer that does what few do", () => {
     await carrier.receive("BYE", (m) => m.method === "BYE", 20_000);
   });
 
+  const lost = {
+    "behind a NAT, whose TCP connection is gone": "<sip:x@192.168.7.7:5060;transport=tcp>",
+    "whose Contact names no host that there is": "<sip:x@nowhere.invalid>",
+    "whose Contact leads nowhere": "<tel:+4420>",
+  };
+  for (const [peer, contact] of Object.entries(lost)) {
+    it(`never acknowledges the answer, and cannot be hung up on, ${peer}: the call is over all the same`, async ({
+      skip,
+    }) => {
+      skip(onDrachtio, "what drachtio-server does without a way to the caller is its own affair");
+      const carrier = await agentThat((arrival, ua) => reply(ua, arrival, 200, "OK"));
+      const { address } = await weir.caller();
+      const connection = await RawConnection.open(weir.listen, address);
+      const call = new RawCall({ address: "192.168.7.7", port: 5060 }, weir.listen, "100", "TCP");
+      connection.write(call.invite().replace(/^Contact:.*$/m, `Contact: ${contact}`));
+      await eventually("an answer", () => connection.received.includes("SIP/2.0 200"));
+      connection.close();
+      await carrier.receive("BYE", (m) => m.method === "BYE", 20_000);
+    });
+  }
+
+  it("uses the Call-ID and tag of a call that is up for a second one: that is refused, the first goes on", async ({
+    skip,
+  }) => {
+    skip(onDrachtio, "drachtio-server has one dialog id for both");
+    const carrier = await agentThat((arrival, ua) => reply(ua, arrival, 200, "OK"));
+    const ua = await RawUa.open(await weir.caller());
+    const call = new RawCall(ua.local, weir.listen, "100");
+    ua.send(call.invite(), weir.listen);
+    const answer = await ua.final(call.callId);
+    ua.send(call.ack(answer), weir.listen);
+    const again = call.invite().replace("CSeq: 1 ", "CSeq: 7 ").replace(call.branch, "z9hG4bK-again");
+    ua.send(again, weir.listen);
+    expect(
+      (await ua.receive("a final to the second", (m) => m.header("CSeq") === "7 INVITE" && m.status >= 200)).status,
+    ).toBe(482);
+    await weir.sessions("carrier", "outbound", 1);
+    ua.send(call.request("BYE", answer), weir.listen);
+    await carrier.receive("BYE", (m) => m.method === "BYE");
+    ua.close();
+  });
+
   it("closes its TCP connection while the call is up: the agent's BYE still ends the call", async () => {
     const carrier = await agentThat((arrival, ua) => reply(ua, arrival, 200, "OK"));
     const { address } = await weir.caller();

@@ -3,8 +3,8 @@ import type { SentAcks } from "../dialog/sent-acks.ts";
 import type { ClientTransactionUser } from "../transaction/users.ts";
 import type { CoreContext } from "./context.ts";
 import type { EngineDialog } from "./engine-dialog.ts";
-import { localParty } from "./frame-writer.ts";
-import { ownRequest, wayInDialog } from "./in-dialog-text.ts";
+import { localParty, nobody, type Party } from "./frame-writer.ts";
+import { ownRequest, unsentRequest, wayInDialog } from "./in-dialog-text.ts";
 
 /** What becomes of a BYE of the engine's own changes nothing. */
 const indifferent: ClientTransactionUser = { response() {}, timeout() {}, transportFailure() {} };
@@ -34,17 +34,17 @@ export function acknowledgeAndHangUp(core: CoreContext, dialog: Dialog, acks: Se
   });
 }
 
-function sendBye(
-  core: CoreContext,
-  dialog: Dialog,
-  reason: string,
-  sent: (text: string, party: ReturnType<typeof localParty>) => void,
-): void {
-  core.counters.byesSent++;
+/** `over` is called once, also where there is no way to the peer: the dialog is over for its application in any case. */
+function sendBye(core: CoreContext, dialog: Dialog, reason: string, over: (text: string, party: Party) => void): void {
+  const why = `Reason: SIP;cause=200;text="${reason}"\r\n`;
   wayInDialog(core.way, dialog, (flow) => {
-    if (typeof flow === "string") return;
-    const bye = ownRequest(dialog, flow, "BYE", `Reason: SIP;cause=200;text="${reason}"\r\n`);
+    if (typeof flow === "string") {
+      over(unsentRequest(dialog, "BYE", why), nobody);
+      return;
+    }
+    core.counters.byesSent++;
+    const bye = ownRequest(dialog, flow, "BYE", why);
     core.layer.request(bye, flow, indifferent);
-    sent(bye.text, localParty(flow));
+    over(bye.text, localParty(flow));
   });
 }

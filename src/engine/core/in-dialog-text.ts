@@ -27,6 +27,10 @@ export function ownRequest(dialog: Dialog, flow: Flow, method: string, headers =
   return ready(dialog, flow, { method, headers });
 }
 
+/** The text of a request of the engine's own that has no way to go. */
+export const unsentRequest = (dialog: Dialog, method: string, headers: string): string =>
+  requestInDialog(dialog, { method, headers, via: `SIP/2.0/UDP ${dialog.listener};branch=${newBranch()}` });
+
 /** The application's request. Dialog identifiers and the path are the dialog's, whatever the application wrote. */
 export function appRequest(dialog: Dialog, flow: Flow, message: SipMessage): ReadyRequest {
   const { method } = message;
