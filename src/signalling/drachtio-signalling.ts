@@ -45,6 +45,7 @@ export interface EngineLink {
 export interface SignallingLog {
   error(detail: object, message: string): void;
   warn(detail: object, message: string): void;
+  info(detail: object, message: string): void;
   debug(detail: object, message: string): void;
 }
 
@@ -68,6 +69,10 @@ export class DrachtioSignalling implements Signalling {
   #user: SignallingUser | undefined;
   readonly #whenLost: (() => void)[] = [];
   #connected = false;
+  /** Whether it has been out of reach since it was last connected. */
+  #away = false;
+  /** Whether an error has told why the link is about to close. */
+  #explained = false;
   /** An embedded engine knows its application before it has bound its addresses. */
   #attached = false;
 
@@ -112,8 +117,11 @@ export class DrachtioSignalling implements Signalling {
     // Nothing may be left unhandled: drachtio-srf would answer 404 and hang up on the engine.
     srf.use((request, response) => this.#receive(request, response));
     for (const method of routedMethods) srf.use(method, () => {});
-    srf.on("close", () => this.#lost("closed"));
-    srf.on("error", (error: Error) => this.#lost(error.message));
+    srf.on("close", () => this.#closed());
+    srf.on("error", (error: Error) => {
+      this.#explained = true;
+      this.#lost(error.message);
+    });
     srf.on("connect", (error: unknown) => {
       if (error) this.#log.error({ code: unreachable, reason: textOf(error) }, "signalling engine refused us");
       else this.#found();
@@ -152,12 +160,21 @@ export class DrachtioSignalling implements Signalling {
 
   #found(): void {
     this.#connected = true;
+    if (this.#away) this.#log.info({}, "signalling engine back");
+    this.#away = false;
     this.#guard(() => this.#user?.connected());
+  }
+
+  /** An error has said why already. */
+  #closed(): void {
+    if (!this.#explained) this.#lost("closed");
+    this.#explained = false;
   }
 
   #lost(reason: string): void {
     // We have ended it ourselves.
     if (this.#user === undefined) return;
+    this.#away = true;
     if (!this.#connected) {
       this.#log.warn({ code: unreachable, reason }, "signalling engine out of reach");
       return;

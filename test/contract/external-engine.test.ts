@@ -58,6 +58,10 @@ describe("the program on an engine outside", () => {
     await engine.start();
     await weir.ready();
     await serves();
+    // Once for each attempt, with its reason.
+    expect(weir.log).toMatch(/ECONNREFUSED.*signalling engine out of reach/);
+    expect(weir.log).not.toMatch(/closed.*signalling engine out of reach/);
+    expect(weir.log.match(/signalling engine back/g)).toHaveLength(1);
   });
 
   it("outlives its loss: every place is given back, /readyz says so, and when it is back calls work", async () => {

@@ -123,7 +123,7 @@ interface Rig {
 }
 
 const timers = { t1: 25, t2: 100, t4: 125 };
-const log = { warn() {}, error() {}, debug() {} };
+const log = { warn() {}, error() {}, info() {}, debug() {} };
 const workerProgram = new URL("../integration/engine-worker-thread.mjs", import.meta.url);
 
 const config = (port: number): SignallingConfig => ({
