@@ -2,6 +2,7 @@ import type { Clock } from "../clock.ts";
 import type { SignallingConfig } from "../config/config.ts";
 import { SourceScreen } from "../engine/core/source-screen.ts";
 import type { EngineLink } from "./drachtio-signalling.ts";
+import { LinkWatch } from "./link-watch.ts";
 import { unpacked } from "./packing.ts";
 import type { RawSrf } from "./raw-srf.ts";
 
@@ -29,10 +30,13 @@ export class ExternalLink implements EngineLink {
   readonly screens = false;
   readonly maxMessage = maxFrame;
   readonly #server: SignallingConfig["drachtio"];
+  readonly #clock: Clock;
   #srf: RawSrf | undefined;
+  #watch: LinkWatch | undefined;
 
   constructor({ drachtio, sources = [] }: Pick<SignallingConfig, "drachtio" | "sources">, clock: Clock) {
     this.#server = drachtio;
+    this.#clock = clock;
     this.sourceScreen = new SourceScreen(sources, clock);
   }
 
@@ -47,9 +51,11 @@ export class ExternalLink implements EngineLink {
   async attach(srf: RawSrf): Promise<void> {
     this.#srf = srf;
     srf.connect({ ...this.#server, reconnect: { retryMaxDelay } });
+    this.#watch = new LinkWatch(srf, this.#clock);
   }
 
   async close(): Promise<void> {
+    this.#watch?.stop();
     try {
       this.#srf?.disconnect();
     } catch {

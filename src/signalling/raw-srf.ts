@@ -58,7 +58,15 @@ export interface RawRequestOptions {
   readonly proxy?: string;
 }
 
+/** Its links to engines, by their sockets, once `connect` has been called. */
+export interface RawLinks {
+  readonly mapServer: ReadonlyMap<Socket, { readonly pendingPingRequests: Set<string> }>;
+  /** Sends a frame; its id, which drachtio-srf takes out of `pendingPingRequests` with the answer. */
+  readonly wp: { send(socket: Socket, frame: string): string };
+}
+
 export interface RawSrf extends EventEmitter {
+  readonly _app: { readonly client: RawLinks };
   use(handler: (request: RawRequest, response: RawResponse) => void): void;
   use(method: string, handler: (request: RawRequest, response: RawResponse) => void): void;
   request(options: RawRequestOptions, callback: (error: unknown, request?: RawRequest) => void): void;
