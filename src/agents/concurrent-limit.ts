@@ -1,5 +1,5 @@
 import type { Ms } from "../clock.ts";
-import type { Scope } from "./attempt-window.ts";
+import type { Scope } from "./attempt-counts.ts";
 import type { Limit, LimitName } from "./limit.ts";
 import type { SessionCounts } from "./session-counts.ts";
 

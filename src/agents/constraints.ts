@@ -121,10 +121,10 @@ function addSessionLimits(limits: Limit[], params: AgentParams, { sessions, atte
     if (params[name] > 0) limits.push(new ConcurrentLimit(name, scope, params[name], sessions));
   }
   for (const [name, scope] of rowsOf(burstLimits)) {
-    if (params[name] > 0) limits.push(new BurstLimit(name, scope, params[name], attempts.burst));
+    if (params[name] > 0) limits.push(new BurstLimit(name, scope, params[name], attempts));
   }
   for (const [name, scope] of rowsOf(sustainLimits)) {
-    if (params[name] > 0) limits.push(new SustainedLimit(name, scope, params[name], attempts.sustain));
+    if (params[name] > 0) limits.push(new SustainedLimit(name, scope, params[name], attempts));
   }
   if (params["min-asr"] > 0) limits.push(answerSeizure);
 }
@@ -137,21 +137,21 @@ function addLimits(byMethod: Map<string, MethodLimits>, method: string, limits: 
 function registerLimits(params: AgentParams, { registers }: Meters): Limit[] {
   const { "max-register-burst-rate": burst, "max-register-sustain-rate": sustain } = params;
   const limits: Limit[] = [];
-  if (burst > 0) limits.push(new BurstLimit("max-register-burst-rate", "total", burst, registers.burst));
-  if (sustain > 0) limits.push(new SustainedLimit("max-register-sustain-rate", "total", sustain, registers.sustain));
+  if (burst > 0) limits.push(new BurstLimit("max-register-burst-rate", "total", burst, registers));
+  if (sustain > 0) limits.push(new SustainedLimit("max-register-sustain-rate", "total", sustain, registers));
   return limits;
 }
 
 function methodLimits(constraint: RateConstraint, meters: Meters): Limit[] {
   const limits: Limit[] = [];
-  const windows = meters.method(constraint.method);
+  const attempts = meters.method(constraint.method);
   for (const [rate, scope] of rowsOf(methodBurstLimits)) {
     const name = methodLimitName(constraint.method, rate);
-    if (constraint[rate] > 0) limits.push(new BurstLimit(name, scope, constraint[rate], windows.burst));
+    if (constraint[rate] > 0) limits.push(new BurstLimit(name, scope, constraint[rate], attempts));
   }
   for (const [rate, scope] of rowsOf(methodSustainLimits)) {
     const name = methodLimitName(constraint.method, rate);
-    if (constraint[rate] > 0) limits.push(new SustainedLimit(name, scope, constraint[rate], windows.sustain));
+    if (constraint[rate] > 0) limits.push(new SustainedLimit(name, scope, constraint[rate], attempts));
   }
   return limits;
 }

@@ -1,4 +1,4 @@
-import type { Scope } from "./attempt-window.ts";
+import type { Scope } from "./attempt-counts.ts";
 import type { MethodLimitName } from "./limit.ts";
 import { type RateConstraint, rateConstraintParams } from "./params.ts";
 

@@ -1,5 +1,5 @@
 import type { Ms } from "../clock.ts";
-import type { Scope } from "./attempt-window.ts";
+import type { Scope } from "./attempt-counts.ts";
 import type { RateConstraint } from "./params.ts";
 
 /** A method's own rate, as `rate-constraints.MESSAGE.max-inbound-burst-rate`. */

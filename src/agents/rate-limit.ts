@@ -1,5 +1,5 @@
 import type { Ms } from "../clock.ts";
-import type { AttemptWindow, Scope } from "./attempt-window.ts";
+import type { AttemptCounts, Scope } from "./attempt-counts.ts";
 import type { Limit, LimitName } from "./limit.ts";
 
 /** A limit on attempts per second. `maximum` is above 0; a rate of 0 is no limit and has no object. */
@@ -8,7 +8,7 @@ export abstract class RateLimit implements Limit {
     readonly name: LimitName,
     readonly scope: Scope,
     readonly maximum: number,
-    protected readonly window: AttemptWindow,
+    protected readonly attempts: AttemptCounts,
   ) {}
 
   abstract value(now: Ms): number;

@@ -147,7 +147,7 @@ export class SessionAgent {
 
   /** Session attempts sent per second, averaged over one to two sustain windows. */
   get outboundSustainRate(): number {
-    return sustainedRate(this.#meters.attempts.sustain, "outbound", this.#clock.now());
+    return sustainedRate(this.#meters.attempts, "outbound", this.#clock.now());
   }
 
   /**

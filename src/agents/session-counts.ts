@@ -1,4 +1,4 @@
-import type { Scope } from "./attempt-window.ts";
+import type { Scope } from "./attempt-counts.ts";
 import type { Direction } from "./direction.ts";
 
 /** Concurrent sessions of one agent, by direction. */

@@ -1,7 +1,7 @@
 import type { Clock, Ms } from "../clock.ts";
 import type { AgentAddress } from "./addresses-health.ts";
 import type { LastPing } from "./agent-pings.ts";
-import type { Scope } from "./attempt-window.ts";
+import type { Scope } from "./attempt-counts.ts";
 import { burstRate } from "./burst-limit.ts";
 import type { Direction } from "./direction.ts";
 import type { Health } from "./health.ts";
@@ -118,11 +118,11 @@ export function snapshotOf(source: SnapshotSource): AgentSnapshot {
     })),
     rates: {
       burst: byScope((scope, prefix) => ({
-        value: burstRate(meters.attempts.burst, scope, now),
+        value: burstRate(meters.attempts, scope, now),
         maximum: params[`${prefix}-burst-rate`],
       })),
       sustain: byScope((scope, prefix) => ({
-        value: sustainedRate(meters.attempts.sustain, scope, now),
+        value: sustainedRate(meters.attempts, scope, now),
         maximum: params[`${prefix}-sustain-rate`],
       })),
     },

@@ -1,22 +1,23 @@
 import type { Ms } from "../clock.ts";
-import type { AttemptWindow, Scope } from "./attempt-window.ts";
+import type { AttemptCounts, Scope } from "./attempt-counts.ts";
 import { RateLimit, roundingSlack } from "./rate-limit.ts";
 
 /** Attempts per second averaged over the previous window and what has passed of the current one, one more included. */
 export class SustainedLimit extends RateLimit {
   value(now: Ms): number {
-    return sustainedRate(this.window, this.scope, now, 1);
+    return sustainedRate(this.attempts, this.scope, now, 1);
   }
 
   full(now: Ms): boolean {
-    return this.#withOneMore(now) > this.#allowedIn(this.window.lengthMs + this.window.elapsed(now));
+    return this.#withOneMore(now) > this.#allowedIn(this.attempts.sustainMs + this.attempts.sustainElapsed(now));
   }
 
   spare(now: Ms): number {
-    const { lengthMs } = this.window;
-    const current = this.window.current(this.scope, now);
-    const room = this.#allowedIn(lengthMs + this.window.elapsed(now)) - this.window.previous(this.scope, now) - current;
-    const roomAtNextWindow = this.#allowedIn(lengthMs) - current;
+    const { attempts, scope } = this;
+    const { sustainMs } = attempts;
+    const current = attempts.inSustain(scope, now);
+    const room = this.#allowedIn(sustainMs + attempts.sustainElapsed(now)) - attempts.before(scope, now) - current;
+    const roomAtNextWindow = this.#allowedIn(sustainMs) - current;
     return Math.floor(roomAtNextWindow < 1 ? room : Math.min(room, roomAtNextWindow));
   }
 
@@ -25,18 +26,18 @@ export class SustainedLimit extends RateLimit {
    * window when it will be full there, as the average then forgets a quieter window.
    */
   turnsAt(now: Ms): Ms {
-    const { lengthMs } = this.window;
-    const endsAt = this.window.endsAt(now);
+    const { sustainMs } = this.attempts;
+    const endsAt = this.attempts.sustainEndsAt(now);
     if (this.full(now)) {
       const spanMs = ((this.#withOneMore(now) - roundingSlack) * 1000) / this.maximum;
-      return Math.min(endsAt, endsAt - 2 * lengthMs + spanMs);
+      return Math.min(endsAt, endsAt - 2 * sustainMs + spanMs);
     }
-    const fullThere = this.window.current(this.scope, now) + 1 > this.#allowedIn(lengthMs);
+    const fullThere = this.attempts.inSustain(this.scope, now) + 1 > this.#allowedIn(sustainMs);
     return fullThere ? endsAt : Number.POSITIVE_INFINITY;
   }
 
   #withOneMore(now: Ms): number {
-    return this.window.previous(this.scope, now) + this.window.current(this.scope, now) + 1;
+    return this.attempts.before(this.scope, now) + this.attempts.inSustain(this.scope, now) + 1;
   }
 
   #allowedIn(spanMs: Ms): number {
@@ -45,7 +46,7 @@ export class SustainedLimit extends RateLimit {
 }
 
 /** Attempts per second over one to two windows, with `more` attempts on top. */
-export function sustainedRate(window: AttemptWindow, scope: Scope, now: Ms, more = 0): number {
-  const attempts = window.previous(scope, now) + window.current(scope, now) + more;
-  return (attempts * 1000) / (window.lengthMs + window.elapsed(now));
+export function sustainedRate(attempts: AttemptCounts, scope: Scope, now: Ms, more = 0): number {
+  const counted = attempts.before(scope, now) + attempts.inSustain(scope, now) + more;
+  return (counted * 1000) / (attempts.sustainMs + attempts.sustainElapsed(now));
 }
