@@ -115,7 +115,7 @@ const causes: readonly (readonly [text: RegExp, cause: RefusalCause])[] = [
   [/to myself/i, "loop"],
   [/unable to find dialog/i, "no-dialog"],
   [/provided socket/i, "disconnected"],
-  [/content-type|invalid (?:request-uri|route)|creating sip transaction/i, "bad-request"],
+  [/content-type|invalid (?:request-uri|route|from)|creating sip transaction/i, "bad-request"],
 ];
 
 /** What the engine refuses to send: drachtio-server tells the causes apart by text alone. */

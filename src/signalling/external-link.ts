@@ -1,9 +1,11 @@
 import type { Clock } from "../clock.ts";
 import type { SignallingConfig } from "../config/config.ts";
+import { placed } from "../engine/core/app-headers.ts";
 import { SourceScreen } from "../engine/core/source-screen.ts";
 import type { EngineLink } from "./drachtio-signalling.ts";
 import { LinkWatch } from "./link-watch.ts";
-import { unpacked } from "./packing.ts";
+import { type Packing, unpacked } from "./packing.ts";
+import type { Headers } from "./port.ts";
 import type { RawSrf } from "./raw-srf.ts";
 
 /** Longest pause between attempts to reach a drachtio-server that is down, in milliseconds. */
@@ -16,6 +18,12 @@ const retryMaxDelay = 5_000;
  */
 const maxFrame = 12_228 - 8_192;
 
+/** Bytes. In a longer value drachtio-server does not put its address for `localhost`, and a From it then refuses. */
+const maxPlaced = 255;
+
+/** Headers that may name `localhost`. */
+const placeable = ["from", "contact"];
+
 /** A drachtio-server over TCP. drachtio-srf looks for it again and again, at growing pauses. */
 export class ExternalLink implements EngineLink {
   /** drachtio-server keeps 100 responses to itself. */
@@ -24,13 +32,15 @@ export class ExternalLink implements EngineLink {
   readonly takesRoute = false;
   /** drachtio-server looks for the host in it and dies of finding none. */
   readonly takesStar = false;
-  readonly packing = unpacked;
+  readonly packing: Packing = { ...unpacked, pack: (headers, body) => unpacked.pack(this.#placed(headers), body) };
   readonly sourceScreen: SourceScreen;
   /** Within a spiral it gives both legs the same dialog id, so what comes back is refused whatever its request URI. */
   readonly screens = false;
   readonly maxMessage = maxFrame;
   readonly #server: SignallingConfig["drachtio"];
   readonly #clock: Clock;
+  /** `host:port` that the server sends from; "" where it has several to choose from. */
+  #address = "";
   #srf: RawSrf | undefined;
   #watch: LinkWatch | undefined;
 
@@ -50,6 +60,9 @@ export class ExternalLink implements EngineLink {
 
   async attach(srf: RawSrf): Promise<void> {
     this.#srf = srf;
+    srf.on("connect", (_error: unknown, contacts = "") => {
+      this.#address = onlyAddress(contacts);
+    });
     srf.connect({ ...this.#server, reconnect: { retryMaxDelay } });
     this.#watch = new LinkWatch(srf, this.#clock);
   }
@@ -62,4 +75,20 @@ export class ExternalLink implements EngineLink {
       // drachtio-srf asserts that there is a connection to end; without one there is nothing to do.
     }
   }
+
+  #placed(headers: Headers): Headers {
+    if (this.#address === "") return headers;
+    const long = placeable.filter((name) => Buffer.byteLength(headers[name] ?? "") > maxPlaced);
+    if (long.length === 0) return headers;
+    return {
+      ...headers,
+      ...Object.fromEntries(long.map((name) => [name, placed(headers[name] ?? "", this.#address)])),
+    };
+  }
+}
+
+/** Of `udp/192.0.2.1:5060,tcp/192.0.2.1:5060`; "" when there are several. */
+function onlyAddress(contacts: string): string {
+  const [address = "", ...others] = new Set(contacts.split(",").map((contact) => contact.replace(/^\w+\//, "")));
+  return others.length === 0 ? address : "";
 }

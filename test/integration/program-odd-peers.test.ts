@@ -61,6 +61,21 @@ describe("a peer that does what few do", () => {
     await caller.close();
   });
 
+  it("has a From of a kilobyte: it passes, and the agent stays in service", async () => {
+    const carrier = await agentThat((arrival, ua) => reply(ua, arrival, 486, "Busy Here"));
+    const caller = await RawUa.open(await weir.caller());
+    const call = new RawCall(caller.local, weir.listen, "100");
+    const display = `"${"long name ".repeat(100)}"`;
+    caller.send(call.invite().replace(/^From: /m, `From: ${display} `), weir.listen);
+    const busy = await caller.final(call.callId);
+    caller.send(call.ack(busy), weir.listen);
+    expect(busy.status).toBe(486);
+    const from = carrier.received.find(({ message }) => message.method === "INVITE")?.message.header("From");
+    expect(from?.startsWith(`${display} <sip:raw@${weir.listen.address}`)).toBe(true);
+    expect((await weir.view("carrier")).state.letter).toBe("I");
+    caller.close();
+  });
+
   it("sends a body of 8 kB that is no text: it passes untouched", async ({ skip }) => {
     skip(onDrachtio, "what comes over TCP reaches Weir decoded as UTF-8");
     const body = Array.from({ length: 8_192 }, (_, at) => String.fromCharCode((at * 7) % 256)).join("");

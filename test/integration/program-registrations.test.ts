@@ -162,6 +162,13 @@ describe("a phone behind a NAT that registers through Weir", () => {
     expect(await weir.metric("weir_registers_refused_total")).toBe(onDrachtio ? 3 : 4);
   });
 
+  it("may have a Contact with parameters of any length", async () => {
+    const params = `;methods="${"INVITE, ACK, BYE, CANCEL, OPTIONS, ".repeat(10)}"`;
+    const ok = await phone.register(300, { contact: `<${phone.contact}>${params}` });
+    expect(ok.header("Contact")).toBe(`<${phone.contact}>${params};expires=300`);
+    expect(registrar.contact).toMatch(new RegExp(`^sip:r-[0-9a-f]{20}${ours()}$`));
+  });
+
   it("hears what is registered when it asks without a Contact", async () => {
     await phone.register(300);
     const { contact } = registrar;

@@ -64,9 +64,12 @@ function spelled(lowerName: string, name: string): string {
 
 /** The application cannot know which local address will be used, so `localhost` stands for it. */
 export function localise(value: string, flow: LocalSide): string {
-  if (!value.includes("localhost")) return value;
-  return value.replace(/([@:])localhost(?![\w.:-])/g, `$1${hostPort(flow.localAddress, flow.localPort)}`);
+  return value.includes("localhost") ? placed(value, hostPort(flow.localAddress, flow.localPort)) : value;
 }
+
+/** The same with an address that is known: `host:port`. */
+export const placed = (value: string, address: string): string =>
+  value.replace(/([@:])localhost(?![\w.:-])/g, `$1${address}`);
 
 /** The URI at which the peer of `flow` reaches the engine; `secure`: by SIPS, which means TLS by itself (RFC 5630). */
 export function localUri(flow: LocalSide, secure = false): string {
