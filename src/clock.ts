@@ -36,3 +36,19 @@ export const systemClock: Clock = {
   date: () => Date.now(),
   after: (delay, fire) => new SystemTimer(delay, fire),
 };
+
+const known = new WeakMap<Clock, Ms>();
+/** Milliseconds. Reading two clocks is no more exact than the wall clock's own step and a pause between the two readings. */
+const inexactness = 5;
+
+/**
+ * What turns moments into dates: the wall clock's lead over the monotonic one. It stays the same until the wall clock is set,
+ * so that a moment is shown by one date.
+ */
+export function wallMinusMonotonic(clock: Clock): Ms {
+  const seen = clock.date() - clock.now();
+  const before = known.get(clock);
+  if (before !== undefined && Math.abs(seen - before) <= inexactness) return before;
+  known.set(clock, seen);
+  return seen;
+}

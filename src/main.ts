@@ -3,7 +3,7 @@ import { AgentManager } from "./agents/agent-manager.ts";
 import { CallManager } from "./calls/call-manager.ts";
 import { HeaderRules } from "./calls/header-rules.ts";
 import { LocalReplies } from "./calls/local-responses.ts";
-import { type Clock, type Ms, systemClock } from "./clock.ts";
+import { type Clock, type Ms, systemClock, wallMinusMonotonic } from "./clock.ts";
 import { formatListenAddress } from "./config/addresses.ts";
 import type { WeirConfig } from "./config/config.ts";
 import { listeningAs } from "./errors.ts";
@@ -107,13 +107,13 @@ export class Weir {
       groups: () => groupViews(router.groups),
       calls: () => this.calls.list(),
       registrations: (limit: number, aor?: string) => this.registrations.list(limit, aor),
-      surrogates: () => this.#surrogates.list(clock.date() - clock.now()),
+      surrogates: () => this.#surrogates.list(wallMinusMonotonic(clock)),
       explain: (query: ExplainQuery) => {
         const now = clock.date();
         const realms = config.realms.map(({ identifier }) => identifier);
         const knows = (agent: string) => this.agents.get(agent) !== undefined;
         const request = readExplainQuery(query, { realms, now, knows });
-        return "error" in request ? request : router.explain(request, now - clock.now());
+        return "error" in request ? request : router.explain(request, wallMinusMonotonic(clock));
       },
       missing: () => this.#missing(),
     };

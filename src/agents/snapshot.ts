@@ -1,4 +1,4 @@
-import type { Clock, Ms } from "../clock.ts";
+import { type Clock, type Ms, wallMinusMonotonic } from "../clock.ts";
 import type { AgentAddress } from "./addresses-health.ts";
 import type { LastPing } from "./agent-pings.ts";
 import type { Scope } from "./attempt-counts.ts";
@@ -98,7 +98,7 @@ export function snapshotOf(source: SnapshotSource): AgentSnapshot {
   const { meters } = facts;
   const now = clock.now();
   const letter = shown.letterAt(now);
-  const dateOf = (moment: Ms): string => iso(clock.date() + moment - now);
+  const dateOf = (moment: Ms): string => iso(wallMinusMonotonic(clock) + moment);
   return {
     hostname: params.hostname,
     address: hostPort(params["ip-address"] || params.hostname, params.port),

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import type { AgentManager } from "../agents/agent-manager.ts";
 import type { Lease } from "../agents/lease.ts";
 import type { SessionAgent } from "../agents/session-agent.ts";
-import type { Clock } from "../clock.ts";
+import { type Clock, wallMinusMonotonic } from "../clock.ts";
 import type { RealmConfig } from "../config/config.ts";
 import type { HeaderRuleSet } from "../config/header-rules.ts";
 import type { LocalResponseMap } from "../config/local-responses.ts";
@@ -103,8 +103,8 @@ export class CallManager implements SignallingUser, CallHost {
   }
 
   list(): CallSnapshot[] {
-    const wallMinusMonotonic = this.clock.date() - this.clock.now();
-    return Array.from(this.#calls, (call) => snapshotOf(call.record, call.state, wallMinusMonotonic));
+    const ahead = wallMinusMonotonic(this.clock);
+    return Array.from(this.#calls, (call) => snapshotOf(call.record, call.state, ahead));
   }
 
   /** New calls are refused from here on. Resolves when the last one that is up has ended. */
@@ -267,7 +267,7 @@ export class CallManager implements SignallingUser, CallHost {
 
   /** The route in short, or whole where the log is to tell much. */
   #whyOf({ route }: CallRecord): object {
-    if (this.#log.isLevelEnabled("debug")) return { route: routeView(route, this.clock.date() - this.clock.now()) };
+    if (this.#log.isLevelEnabled("debug")) return { route: routeView(route, wallMinusMonotonic(this.clock)) };
     const [hop] = route.hops;
     const skipped = route.passedOver.map(shortOf);
     return { ...(hop && { policy: policyName(hop.order) }), ...(skipped.length > 0 && { skipped }) };

@@ -4,7 +4,7 @@ import { hopsLeft } from "../calls/headers.ts";
 import type { LocalCause } from "../calls/local-responses.ts";
 import { RoutedRequest, type RoutedRequestParts } from "../calls/routed-request.ts";
 import { routeRequestOf } from "../calls/routes.ts";
-import type { Timer } from "../clock.ts";
+import { type Timer, wallMinusMonotonic } from "../clock.ts";
 import type { RealmConfig, RegistrationLimits } from "../config/config.ts";
 import type { Router } from "../routing/router.ts";
 import { parseUri } from "../signalling/addresses.ts";
@@ -74,11 +74,11 @@ export class Registrations implements Registrar {
   /** At most `limit` registrations, of one address of record (`user@host`) where it is given. */
   list(limit: number, aor?: string): RegistrationSnapshot[] {
     const now = this.#parts.clock.now();
-    const wallMinusMonotonic = this.#parts.clock.date() - now;
+    const ahead = wallMinusMonotonic(this.#parts.clock);
     const shown: RegistrationSnapshot[] = [];
     for (const binding of aor === undefined ? this.#bindings : this.#bindings.of(aor, now)) {
       if (shown.length >= limit) break;
-      if (binding.expiresAt > now) shown.push(snapshotOf(binding, wallMinusMonotonic));
+      if (binding.expiresAt > now) shown.push(snapshotOf(binding, ahead));
     }
     return shown;
   }
