@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { connect as connectTcp, type Socket } from "node:net";
 import { type ConnectionOptions, connect, createServer, type TLSSocket, type TlsOptions } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type TlsSettings, withoutTls } from "../../src/engine/transport/tls-settings.ts";
+import { type TlsPeer, type TlsSettings, withoutTls } from "../../src/engine/transport/tls-settings.ts";
 import type { Target } from "../../src/engine/transport/transport.ts";
 import { CertificateAuthority, type Issued } from "../support/certificate-authority.ts";
 import { eventually } from "../support/eventually.ts";
@@ -320,6 +320,14 @@ describe("a TLS flow to a peer", () => {
       const here = await station([tls], { tls: careless });
       flowTo(here.transports, there.target).send(options("a"));
       await eventually("the message", () => there.remotes.at(-1)?.text === options("a"));
+    }
+  });
+
+  it("looks at the certificate where one of several peers at an address and port wants it, in whatever order they stand", async () => {
+    const there = await server(other.issue({ names: ["x"] }));
+    const both = [true, false].map((verify) => peerAt(there.port, `verify-${verify}.example`, verify).peers[0]);
+    for (const peers of [both, [...both].reverse()] as TlsPeer[][]) {
+      expect(await failure({ ...settings, peers }, there.target)).toBe("TLS: unable to verify the first certificate");
     }
   });
 

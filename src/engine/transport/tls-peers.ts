@@ -30,7 +30,9 @@ export class TlsPeers {
       const address = normalAddress(peer.address);
       this.#byName.set(peer.name.toLowerCase(), peer);
       if (address === "") continue;
-      this.#byPort.set(hostPort(address, peer.port), peer);
+      // Of several at one address and port the stricter stands: they share their connections.
+      const port = hostPort(address, peer.port);
+      if (peer.verify || !this.#byPort.get(port)?.verify) this.#byPort.set(port, peer);
       if (!this.#byAddress.has(address)) this.#byAddress.set(address, peer);
     }
   }
