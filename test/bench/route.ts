@@ -31,7 +31,7 @@ function build({ policies, agents }: Size): Router {
       hostname: `agent-${at}`,
       "ip-address": `10.${at >> 16}.${(at >> 8) & 255}.${at & 255}`,
       "max-outbound-sessions": 1_000,
-      "max-burst-rate": 100_000,
+      "max-burst-rate": 100_000_000,
     }),
   );
   const manager = new AgentManager(params, { clock: systemClock, random: Math.random, events: new AgentEvents() });
