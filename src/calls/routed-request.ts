@@ -42,6 +42,8 @@ export interface RoutedRequestOptions {
   readonly ended?: (status: number) => void;
   /** The challenges of agents are ours to answer. Where not, they are passed back like any other response. */
   readonly ownCredentials?: true;
+  /** Its 2xx makes a dialog, so that an answer speaks for the agent as one to an INVITE does (SEMANTICS.md section 4.1). */
+  readonly createsDialog?: true;
   /** The agent that the request is from, where it is from one. */
   readonly from?: SessionAgent | undefined;
 }
@@ -117,7 +119,7 @@ export class RoutedRequest {
   }
 
   #send(candidate: Candidate): void {
-    const attempt = new RequestAttempt(this, this.#parts, candidate);
+    const attempt = new RequestAttempt(this, this.#parts, candidate, this.#options.createsDialog);
     this.#current = attempt;
     const { headers, ...where } = this.#options.outgoing(candidate);
     this.#parts.headerRules.apply(headers, "requests", this.#options.from, candidate.agent);
@@ -154,11 +156,18 @@ class RequestAttempt implements ExchangeUser {
   readonly #owner: RoutedRequest;
   readonly #signalling: Signalling;
   readonly #clock: Clock;
+  readonly #createsDialog: true | undefined;
   #witness: Witness | undefined;
   #patience: Timer | undefined;
 
-  constructor(owner: RoutedRequest, { signalling, clock }: RoutedRequestParts, candidate: Candidate) {
+  constructor(
+    owner: RoutedRequest,
+    { signalling, clock }: RoutedRequestParts,
+    candidate: Candidate,
+    createsDialog?: true,
+  ) {
     this.candidate = candidate;
+    this.#createsDialog = createsDialog;
     this.#owner = owner;
     this.#signalling = signalling;
     this.#clock = clock;
@@ -167,7 +176,8 @@ class RequestAttempt implements ExchangeUser {
   /** `patience` in seconds, 0 = the transaction's own. */
   start(request: OutgoingRequest, patience: number): void {
     const { agent, hop } = this.candidate;
-    this.#witness = new Witness({ agent, endpoint: hop.endpoint, sentAt: this.#clock.now() });
+    const createsDialog = this.#createsDialog;
+    this.#witness = new Witness({ agent, endpoint: hop.endpoint, sentAt: this.#clock.now(), createsDialog });
     if (patience > 0) this.#patience = this.#clock.after(patience * 1_000, () => this.#owner.silent(this));
     this.#signalling.send(request, this);
   }

@@ -54,6 +54,7 @@ export class Subscription {
     new RoutedRequest(request, route, this.#parts, {
       from: this.#agents.caller,
       ownCredentials: true,
+      createsDialog: true,
       outgoing: (to) => this.#outgoing(request, to),
       answered: (response) => this.#answered(request, response),
       ended: (status) => {

@@ -9,7 +9,7 @@ export interface Sending {
   readonly agent: SessionAgent | undefined;
   readonly endpoint?: Endpoint | undefined;
   readonly sentAt: Ms;
-  readonly createsDialog?: true;
+  readonly createsDialog?: true | undefined;
 }
 
 /** Tells an agent what came of one request that was sent to it. */

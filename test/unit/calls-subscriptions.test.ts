@@ -94,6 +94,17 @@ describe("a subscription outside calls", () => {
     expect(bench.calls.subscriptions.size).toBe(0);
   });
 
+  it("that is refused with a listed code takes the agent out of service, as a refused call does; a MESSAGE does not", () => {
+    bench = new CallBench({ agents: [{ "out-service-response-codes": [{ from: 503, to: 503 }] }] });
+    const state = () => bench.agents.get("a")?.snapshot().state.letter;
+    bench.calls.request(new FakeRequest("MESSAGE", { headers: { from: "<sip:x@h>;tag=1", to: "<sip:100@h>" } }));
+    bench.signalling.last("MESSAGE").respond(503);
+    expect(state()).toBe("I");
+    subscribe(bench);
+    bench.signalling.last("SUBSCRIBE").respond(503);
+    expect(state()).toBe("O");
+  });
+
   it("is over with its last NOTIFY, once that is answered", () => {
     subscribe(bench);
     bench.signalling.last("SUBSCRIBE").respond(200);
