@@ -45,16 +45,17 @@ export function parsePattern(text: string): AddressPattern | undefined {
     const prefix = numberOf(trimmed);
     if (prefix) return { kind: "number", prefix };
   }
-  if (
-    /^(\*\.)?[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*\.?$/i.test(trimmed) ||
-    /^\[[0-9a-f:.]+\]$/i.test(trimmed)
-  ) {
-    return { kind: "host", host: normalHost(trimmed.replace(/^\*\./, "")) };
-  }
-  return undefined;
+  const isName = /^(\*\.)?[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*\.?$/i.test(trimmed);
+  const isIpv6 = /^\[[0-9a-f:.]+\]$/i.test(trimmed) && URL.canParse(`http://${trimmed}`);
+  return isName || isIpv6 ? { kind: "host", host: normalHost(trimmed.replace(/^\*\./, "")) } : undefined;
 }
 
-const normalHost = (host: string): string => host.toLowerCase().replace(/\.$/, "");
+/** As hosts are compared: names in lower case without their last dot, IPv6 addresses in their shortest form without brackets. */
+export function normalHost(host: string): string {
+  if (!host.includes(":")) return host.toLowerCase().replace(/\.$/, "");
+  const url = `http://[${host.replace(/^\[|\]$/g, "")}]`;
+  return URL.canParse(url) ? new URL(url).hostname.slice(1, -1) : "";
+}
 
 const noLengths: readonly number[] = [];
 

@@ -1,7 +1,7 @@
 import type { Exceeded, Lease, SessionAgent } from "../agents/session-agent.ts";
 import { type StateLetter, stateWords } from "../agents/state.ts";
 import type { Ms } from "../clock.ts";
-import { numberOf, parsePattern } from "./address.ts";
+import { normalHost, numberOf, parsePattern } from "./address.ts";
 import type { PassedOver } from "./candidate.ts";
 import type { Group } from "./group.ts";
 import type { Condition, Hop, RouteRequest, Unfit } from "./policy-table.ts";
@@ -149,7 +149,7 @@ function patternOf(addresses: readonly string[], user: string, host: string, len
   const matched = addresses.find((address) => {
     const pattern = parsePattern(address);
     if (pattern?.kind === "number") return pattern.prefix.length === length && number.startsWith(pattern.prefix);
-    if (pattern?.kind === "host") return pattern.host.length === length && host.toLowerCase().endsWith(pattern.host);
+    if (pattern?.kind === "host") return pattern.host.length === length && normalHost(host).endsWith(pattern.host);
     return length === 0;
   });
   return matched ?? "*";

@@ -57,6 +57,14 @@ describe("local policy: to-address", () => {
     expect(route(hosts, "alice", { toHost: "example.comx" })).toEqual([]);
   });
 
+  it("matches an IPv6 address however it is written", () => {
+    const hosts = [policy("[2001:DB8:0:0::1]", "here"), policy("[2001:db8::2]", "there")];
+    expect(route(hosts, "alice", { toHost: "2001:db8::0001" })).toEqual(["here"]);
+    expect(route(hosts, "alice", { toHost: "2001:0db8::2" })).toEqual(["there"]);
+    expect(route(hosts, "alice", { toHost: "2001:db8::3" })).toEqual([]);
+    expect(route(hosts, "alice", { toHost: "1:2:3" })).toEqual([]);
+  });
+
   it("finds nothing when nothing matches", () => expect(route([policy("44", "x")], "33")).toEqual([]));
 });
 
