@@ -34,14 +34,27 @@ export function userFor(aor: string, contact: string): string {
 /** Whether a user part is one that stands for a Contact. */
 export const isOurs = (user: string): boolean => /^r-[\da-f]{20}$/.test(user);
 
+/** A binding in the store, where a refresh moves its end and makes nothing anew. */
+type Kept = Binding & { expiresAt: Ms };
+
+/** Whether a REGISTER came the way that the one before it did, to the same registrar. */
+function isRefresh(known: Binding, { source, receivedOn, path, registrar }: Binding): boolean {
+  const { protocol, address, port } = known.source;
+  return (
+    port === source.port &&
+    address === source.address &&
+    protocol === source.protocol &&
+    known.receivedOn === receivedOn &&
+    known.path === path &&
+    known.registrar === registrar
+  );
+}
+
 /**
  * The same, holding no part of the messages that it was read from: a text cut out of another keeps all of that in memory,
  * and a registration outlives its messages by an hour.
  */
-function apart(
-  { source, receivedOn, path, registrar, expiresAt, ...own }: Binding,
-  known: Binding | undefined,
-): Binding {
+function apart({ source, receivedOn, path, registrar, expiresAt, ...own }: Binding, known: Binding | undefined): Kept {
   const { protocol, address, port } = source;
   // The user part follows from these.
   const { user, aor, contact } = known ?? own;
@@ -60,7 +73,7 @@ function apart(
 
 /** Every binding, by its user part and by address of record. Expired ones are not shown, and are swept out now and then. */
 export class Bindings {
-  readonly #byUser = new Map<string, Binding>();
+  readonly #byUser = new Map<string, Kept>();
   readonly #byAor = new Map<string, readonly Binding[]>();
 
   get size(): number {
@@ -82,6 +95,10 @@ export class Bindings {
 
   put(given: Binding): void {
     const known = this.#byUser.get(given.user);
+    if (known && isRefresh(known, given)) {
+      known.expiresAt = given.expiresAt;
+      return;
+    }
     const binding = apart(given, known);
     const { user, aor } = binding;
     this.#byUser.set(user, binding);

@@ -5,7 +5,7 @@
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -63,13 +63,18 @@ const program = launch(
   { stdio: ["ignore", "inherit", "inherit", "ipc"] },
 );
 
-/** Megabytes of heap after a full collection, and of resident memory once the system has been given back the rest. */
+/**
+ * Megabytes of resident memory as the program runs, which depends on when it last collected; and of what is needed: heap
+ * after a full collection, and resident once the system has been given back the rest.
+ */
 async function memory(): Promise<string> {
+  const running = residentMb(pid);
   const collected = once(program, "message");
   program.send("collect");
   const [heap] = (await collected) as [number];
   await pause(3_000);
-  return `${(heap / 1_048_576).toFixed(0)} MB of heap, ${residentMb(pid).toFixed(0)} MB resident`;
+  const [before, live, after] = [running, heap / 1_048_576, residentMb(pid)].map((mb) => mb.toFixed(0));
+  return `${before} MB resident; collected ${live} MB of heap, ${after} MB resident`;
 }
 
 const { pid = 0 } = program;
@@ -131,7 +136,9 @@ await run(rate * seconds, rate, (at) => (at * 7_919) % registrations);
 const cpu = (cpuMs(pid) - before) / (rate * seconds);
 
 console.log(`registrations ${registrations}: ${answeredFirst} answered, ${refused} refused of ${sent} in all`);
-console.log(`memory: ${empty} empty; ${held} with them`);
+console.log(`memory empty: ${empty}`);
+console.log(`memory with them: ${held}`);
+console.log(`load of the machine over 5 minutes: ${loadavg()[1]?.toFixed(1)} on ${cpus().length} cores`);
 console.log(
   `refresh: ${cpu.toFixed(3)} CPU-ms each at ${rate}/s (${answered - answeredFirst} of ${rate * seconds} answered)`,
 );
