@@ -26,6 +26,8 @@ export interface EngineLink {
    * a kind we know (section 8.2.2.1).
    */
   readonly screens: boolean;
+  /** Whether a request is left without an answer, which would bring the engine down. */
+  leaves?(request: RawMessage): boolean;
   /** Judges the sources of requests, where the engine does not do so itself. */
   readonly sourceScreen?: SourceScreen;
   /** Bytes of the largest message it takes from an application. */
@@ -205,6 +207,10 @@ export class DrachtioSignalling implements Signalling {
     }
     if (method === "ACK") {
       user.ack({ dialogId, ...packing.unpack(raw.msg) });
+      return;
+    }
+    if (this.#link.leaves?.(raw.msg)) {
+      this.#log.debug({ method, source: raw.source_address }, "request left without an answer");
       return;
     }
     const request = new DrachtioRequest(raw, response, this.#host);

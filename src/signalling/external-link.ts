@@ -2,11 +2,13 @@ import type { Clock } from "../clock.ts";
 import type { SignallingConfig } from "../config/config.ts";
 import { placed } from "../engine/core/app-headers.ts";
 import { SourceScreen } from "../engine/core/source-screen.ts";
+import { splitValues } from "../engine/message/params.ts";
+import { parseNameAddr, parseUri } from "./addresses.ts";
 import type { EngineLink } from "./drachtio-signalling.ts";
 import { LinkWatch } from "./link-watch.ts";
 import { type Packing, unpacked } from "./packing.ts";
 import type { Headers } from "./port.ts";
-import type { RawSrf } from "./raw-srf.ts";
+import type { RawMessage, RawSrf } from "./raw-srf.ts";
 
 /** Longest pause between attempts to reach a drachtio-server that is down, in milliseconds. */
 const retryMaxDelay = 5_000;
@@ -48,6 +50,16 @@ export class ExternalLink implements EngineLink {
     this.#server = drachtio;
     this.#clock = clock;
     this.sourceScreen = new SourceScreen(sources, clock);
+  }
+
+  /** drachtio-server looks for the host in the Contact of what makes a dialog, and dies of finding none. */
+  leaves({ method, headers }: RawMessage): boolean {
+    if ((method !== "INVITE" && method !== "SUBSCRIBE") || headers.contact === undefined) return false;
+    const [first = ""] = splitValues(headers.contact);
+    if (parseUri(parseNameAddr(first)?.uri ?? "")) return false;
+    const links = this.#srf?._app.client.mapServer.values() ?? [];
+    for (const { pendingNetworkInvites } of links) pendingNetworkInvites.delete(headers["call-id"] ?? "");
+    return true;
   }
 
   get counters(): object {

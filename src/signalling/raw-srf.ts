@@ -60,7 +60,14 @@ export interface RawRequestOptions {
 
 /** Its links to engines, by their sockets, once `connect` has been called. */
 export interface RawLinks {
-  readonly mapServer: ReadonlyMap<Socket, { readonly pendingPingRequests: Set<string> }>;
+  readonly mapServer: ReadonlyMap<
+    Socket,
+    {
+      readonly pendingPingRequests: Set<string>;
+      /** By Call-ID, until each has its final response. */
+      readonly pendingNetworkInvites: Map<string, unknown>;
+    }
+  >;
   /** Sends a frame; its id, which drachtio-srf takes out of `pendingPingRequests` with the answer. */
   readonly wp: { send(socket: Socket, frame: string): string };
 }
