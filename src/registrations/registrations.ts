@@ -29,6 +29,8 @@ export class Registrations implements Registrar {
   readonly #parts: RegistrationParts;
   readonly #limits: RegistrationLimits;
   readonly #bindings = new Bindings();
+  /** New Contacts in REGISTERs that are not answered yet. */
+  #asked = 0;
   #sweeper: Timer | undefined;
 
   constructor(limits: RegistrationLimits, parts: RegistrationParts) {
@@ -49,6 +51,9 @@ export class Registrations implements Registrar {
       request.respond(this.#parts.replies.for(enrolment, unsupported));
       return;
     }
+    // Those that registrars have yet to grant are counted too, or a flood would be over the cap before the first answer.
+    const { added } = enrolment.growth();
+    this.#asked += added;
     const { clock, router } = this.#parts;
     const { user, host } = enrolment.registration.aor;
     // The request URI of a REGISTER names the registrar's domain, not whom it is about (RFC 3261 section 10.2).
@@ -60,6 +65,9 @@ export class Registrations implements Registrar {
         this.counters.answered++;
         if (response.status < 300) enrolment.granted(response, reply, hop.name);
         this.#sweepLater();
+      },
+      ended: () => {
+        this.#asked -= added;
       },
     }).start();
   }
@@ -99,7 +107,7 @@ export class Registrations implements Registrar {
     const enrolment = new Enrolment(request, registration, proxies.path, { bindings, clock, signalling });
     const { added, contacts } = enrolment.growth();
     if (contacts > this.#limits["max-contacts"]) return "too-many-contacts";
-    return added > 0 && this.#bindings.size + added > this.#limits["max-registrations"]
+    return added > 0 && this.#bindings.size + this.#asked + added > this.#limits["max-registrations"]
       ? "too-many-registrations"
       : enrolment;
   }

@@ -40,6 +40,7 @@ export class CallBench {
   readonly clock = new ManualClock();
   readonly signalling = new FakeSignalling();
   readonly agents: AgentManager;
+  readonly router: Router;
   readonly calls: CallManager;
   readonly defects: unknown[] = [];
   readonly logged: Record<string, unknown>[] = [];
@@ -52,7 +53,7 @@ export class CallBench {
     events.on("defect", (error) => this.defects.push(error));
     const random = () => 0.5;
     this.agents = new AgentManager(names, { clock: this.clock, random, events });
-    const router = new Router(
+    this.router = new Router(
       {
         groups: [
           { ...defaultsOf(groupParams), "group-name": "g", dest: names.map((agent) => agent.hostname), failover: {} },
@@ -80,7 +81,7 @@ export class CallBench {
         ...(options.responses && { "local-response-map": options.responses }),
         ...options.rules,
       },
-      { signalling: this.signalling, agents: this.agents, router, clock: this.clock, random, log },
+      { signalling: this.signalling, agents: this.agents, router: this.router, clock: this.clock, random, log },
     );
   }
 
