@@ -17,6 +17,9 @@ interface Placed {
   readonly timers: readonly NodeJS.Timeout[];
   repeated: Repeated;
   answer?: SipText;
+  /** What was sent and received, with the milliseconds since it was placed. */
+  readonly story: string[];
+  readonly placedAt: number;
   /** A response has come, so that the INVITE has arrived. */
   heard?: true;
   cancelled?: true;
@@ -27,6 +30,8 @@ export class SoakCaller {
   readonly #peer: Endpoint;
   readonly #ua: RawUa;
   readonly #ended: (number: string, end: string) => void;
+  /** The stories of the first calls that ended as they should not. */
+  readonly oddStories: string[] = [];
   readonly #open = new Map<string, Placed>();
 
   private constructor(ua: RawUa, peer: Endpoint, ended: (number: string, end: string) => void) {
@@ -64,8 +69,10 @@ export class SoakCaller {
     const placed: Placed = {
       number,
       call,
+      story: [],
+      placedAt: performance.now(),
       timers: [setTimeout(() => this.#cancel(placed), ringing), setTimeout(() => this.#end(placed, "lost"), patience)],
-      repeated: new Repeated(() => this.#send(call.invite())),
+      repeated: new Repeated(() => this.#send(call.invite(), call.callId)),
     };
     this.#open.set(call.callId, placed);
     if (number.startsWith("7")) this.#cancel(placed);
@@ -73,6 +80,7 @@ export class SoakCaller {
 
   receive(message: SipText, from: Endpoint): void {
     const placed = this.#open.get(message.header("Call-ID"));
+    if (placed) tell(placed, `< ${message.startLine} (${message.method})`);
     if (message.status === 0) {
       if (message.method === "ACK") return;
       this.#ua.send(responseTo(message, placed ? 200 : 481, "As Told", this.#ua.local), from);
@@ -94,7 +102,7 @@ export class SoakCaller {
       if (status === 180 && number.startsWith("6")) this.#cancel(placed);
       return;
     }
-    if (status >= 300 || !number.startsWith("9")) this.#send(call.ack(response));
+    if (status >= 300 || !number.startsWith("9")) this.#send(call.ack(response), call.callId);
     if (status >= 300) {
       this.#end(placed, String(status));
       return;
@@ -112,25 +120,36 @@ export class SoakCaller {
     placed.cancelled = true;
     placed.repeated.answered();
     placed.repeated = new Repeated(() => {
-      if (!placed.heard) this.#send(placed.call.invite());
-      this.#send(placed.call.cancel());
+      const { call } = placed;
+      if (!placed.heard) this.#send(call.invite(), call.callId);
+      this.#send(call.cancel(), call.callId);
     });
   }
 
   #hangUp(placed: Placed, answer: SipText): void {
     if (!this.#open.has(placed.call.callId)) return;
     const bye = placed.call.request("BYE", answer);
-    placed.repeated = new Repeated(() => this.#send(bye));
+    placed.repeated = new Repeated(() => this.#send(bye, placed.call.callId));
   }
 
   #end(placed: Placed, end: string): void {
     if (!this.#open.delete(placed.call.callId)) return;
     for (const timer of placed.timers) clearTimeout(timer);
     placed.repeated.answered();
-    this.#ended(placed.number, kindOf(placed.number).ends.includes(end) ? end : `${end} (not expected)`);
+    const expected = kindOf(placed.number).ends.includes(end);
+    if (!expected && this.oddStories.length < 10) {
+      this.oddStories.push(`${placed.number} ${placed.call.callId}: ${end}\n  ${placed.story.join("\n  ")}`);
+    }
+    this.#ended(placed.number, expected ? end : `${end} (not expected)`);
   }
 
-  #send(text: string): void {
+  #send(text: string, callId: string): void {
+    const placed = this.#open.get(callId);
+    if (placed) tell(placed, `> ${text.slice(0, text.indexOf("\r"))}`);
     this.#ua.send(text, this.#peer);
   }
 }
+
+const tell = (placed: Placed, what: string): void => {
+  placed.story.push(`${(performance.now() - placed.placedAt).toFixed(0)} ms ${what}`);
+};

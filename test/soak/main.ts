@@ -61,6 +61,7 @@ async function soak(): Promise<void> {
     const last = await settled(weir, caller);
     const cpu = weir.cpuMs();
     report((performance.now() - begun) / 1_000, cpu, agents);
+    for (const story of caller.oddStories) console.log(`${story}\n`);
     const growth = last / first - 1;
     console.log(`heap ${first.toFixed(1)} MB after ${warmUp} calls, ${last.toFixed(1)} MB after ${options.calls}`);
     if (growth > 0.1) faults.push(`the heap has grown by ${(growth * 100).toFixed(0)} %`);
@@ -76,7 +77,12 @@ async function soak(): Promise<void> {
 /** Places the calls from one to another number, evenly as far as the machine keeps up. */
 async function place(caller: SoakCaller, from: number, to: number): Promise<void> {
   const begun = performance.now();
+  let told = from;
   for (let call = from; call < to; ) {
+    if (call - told >= options.calls / 10) {
+      told = call;
+      console.log(`${call} of ${options.calls} calls placed, ${caller.open} open`);
+    }
     const due = Math.min(to, from + Math.floor(((performance.now() - begun) * options.rate) / 1_000));
     while (call < due && caller.open < mostOpen) caller.place(numberOf(call++));
     await new Promise((resolve) => setTimeout(resolve, 5));
@@ -103,6 +109,7 @@ async function examine(weir: WeirSystem): Promise<void> {
     return [name, sum(name)] as const;
   });
   const { calls } = (await (await fetch(`${weir.admin}/v1/calls`)).json()) as { calls: unknown[] };
+  for (const call of calls.slice(0, 10)) console.log(JSON.stringify(call));
   for (const [what, left] of [...rows, ["calls listed", calls.length] as const]) {
     console.log(`${what}: ${left}`);
     if (left !== 0) faults.push(`${what} is ${left} at the end`);

@@ -1,6 +1,6 @@
-/** What is sent again every half second until it is answered, as a datagram may be lost; ten times at most. */
+/** What is sent again every half second until it is answered, as a datagram may be lost; for half a minute, as RFC 3261 has it. */
 export class Repeated {
-  #left = 10;
+  #left = 60;
   readonly #timer: NodeJS.Timeout;
 
   constructor(send: () => void) {
