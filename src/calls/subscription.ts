@@ -4,7 +4,8 @@ import type { Timer } from "../clock.ts";
 import { ownText } from "../own-text.ts";
 import { parseNameAddr } from "../signalling/addresses.ts";
 import { dialogIdOf, type IncomingRequest, type IncomingResponse } from "../signalling/port.ts";
-import { relayedRequestHeaders, requestFor, type SentRequest } from "./headers.ts";
+import { otherSide } from "./call-legs.ts";
+import { hopsLeft, relayedRequestHeaders, requestFor, type SentRequest } from "./headers.ts";
 import { heardFrom } from "./heard-agent.ts";
 import type { Candidate } from "./next-hop.ts";
 import type { Side } from "./record.ts";
@@ -15,7 +16,8 @@ import { RoutedRequest, type RoutedRequestParts } from "./routed-request.ts";
 /** Who keeps subscriptions by the dialogs that they are made of. */
 export interface SubscriptionKeeper {
   adopt(dialogId: string, subscription: Subscription): void;
-  forget(dialogId: string): void;
+  /** Nothing happens where another subscription has the dialog by now. */
+  forget(dialogId: string, subscription: Subscription): void;
 }
 
 /** Seconds: what a subscription lasts that neither side has given a time (RFC 3856 section 6.4), and the longest. */
@@ -39,6 +41,7 @@ export class Subscription {
   /** What the notifier asked before it was sure that the subscriber knows the dialog; undefined from then on. */
   #held: IncomingRequest[] | undefined = [];
   #expiry: Timer | undefined;
+  #over = false;
 
   /** `from`: the agent that the request is from, where it is from one. */
   constructor(keeper: SubscriptionKeeper, parts: RoutedRequestParts, callerDialog: string, from?: SessionAgent) {
@@ -68,17 +71,24 @@ export class Subscription {
   request(request: IncomingRequest): void {
     const from: Side = request.dialogId === this.#dialogs.caller ? "caller" : "agent";
     this.#agents[from]?.touch();
-    if (!this.#held) this.#relay(from, request);
+    if (hopsLeft(request.headers) < 0) request.respond(this.#parts.replies.for("too-many-hops"));
+    else if (!this.#held) this.#relay(from, request);
     else if (from === "agent" && this.#held.length < maxHeld) this.#held.push(request);
     else request.respond(this.#parts.replies.for("overlapping"));
   }
 
+  /** What is under way within it is still answered, and changes nothing any more. */
   end(): void {
+    this.#over = true;
     this.#expiry?.cancel();
-    this.#keeper.forget(this.#dialogs.caller);
-    this.#keeper.forget(this.#dialogs.agent);
-    for (const request of this.#held ?? []) request.respond(this.#parts.replies.for("no-dialog"));
-    this.#held = undefined;
+    this.#keeper.forget(this.#dialogs.caller, this);
+    this.#leaveAgent();
+  }
+
+  /** The dialog with the agent, and what it has asked in it. */
+  #leaveAgent(): void {
+    this.#keeper.forget(this.#dialogs.agent, this);
+    for (const request of this.#held?.splice(0) ?? []) request.respond(this.#parts.replies.for("no-dialog"));
   }
 
   /** Call-ID and tag are ours, so that a NOTIFY which overtakes the answer is known (RFC 6665 section 4.1.2.4). */
@@ -89,7 +99,7 @@ export class Subscription {
     const tag = randomUUID();
     headers["call-id"] = callId;
     headers.from = `${headers.from};tag=${tag}`;
-    this.#keeper.forget(this.#dialogs.agent);
+    this.#leaveAgent();
     this.#agents.agent = to.agent;
     this.#dialogs.agent = dialogIdOf(callId, tag);
     this.#keeper.adopt(this.#dialogs.agent, this);
@@ -110,6 +120,7 @@ export class Subscription {
   }
 
   #lastFor(expires: string | undefined): void {
+    if (this.#over) return;
     const said = Number.parseInt(expires ?? "", 10);
     const seconds = Number.isNaN(said) ? defaultExpires : Math.min(said, longestExpires);
     this.#expiry?.cancel();
@@ -119,7 +130,7 @@ export class Subscription {
   #relay(from: Side, request: IncomingRequest): void {
     const { signalling, headerRules, replies } = this.#parts;
     const { method, body } = request;
-    const to: Side = from === "caller" ? "agent" : "caller";
+    const to = otherSide(from);
     const headers = relayedRequestHeaders(request.headers);
     const lasts = !/^\s*terminated/i.test(headers["subscription-state"] ?? "");
     const [sender, receiver] = [this.#agents[from], this.#agents[to]];

@@ -10,6 +10,9 @@ const maxSubscriptions = 100_000;
 /** Methods that ask for a subscription: RFC 6665, RFC 3515. */
 export const subscribes = (method: string): boolean => method === "SUBSCRIBE" || method === "REFER";
 
+/** Methods that only a call's dialog knows (RFC 5057 section 5.3): one let in here would be a call that no limit counts. */
+const ofCalls = new Set(["INVITE", "BYE", "PRACK", "UPDATE", "INFO"]);
+
 /** All subscriptions that pass through us, by their dialogs. */
 export class Subscriptions implements SubscriptionKeeper {
   readonly #parts: RoutedRequestParts;
@@ -34,9 +37,9 @@ export class Subscriptions implements SubscriptionKeeper {
     else new Subscription(this, this.#parts, dialogId, from).start(request, route);
   }
 
-  /** False when the request is within none of their dialogs. */
+  /** False when the request is within none of their dialogs, or of a call that is not there. */
   request(request: IncomingRequest): boolean {
-    const subscription = this.#byDialog.get(request.dialogId);
+    const subscription = ofCalls.has(request.method) ? undefined : this.#byDialog.get(request.dialogId);
     subscription?.request(request);
     return subscription !== undefined;
   }
@@ -50,7 +53,7 @@ export class Subscriptions implements SubscriptionKeeper {
     this.#byDialog.set(dialogId, subscription);
   }
 
-  forget(dialogId: string): void {
-    this.#byDialog.delete(dialogId);
+  forget(dialogId: string, subscription: Subscription): void {
+    if (this.#byDialog.get(dialogId) === subscription) this.#byDialog.delete(dialogId);
   }
 }

@@ -23,12 +23,13 @@ const agents = ({ request: { headers } }: FakeExchange): string =>
 
 describe("a subscription outside calls", () => {
   let bench: CallBench;
-  const notify = (state: string): FakeRequest => {
+  const notifyIn = (dialogId: string, state: string): FakeRequest => {
     const headers = { event: "presence", "subscription-state": state };
-    const request = new FakeRequest("NOTIFY", { headers, dialogId: agents(bench.signalling.last("SUBSCRIBE")) });
+    const request = new FakeRequest("NOTIFY", { headers, dialogId });
     bench.calls.request(request);
     return request;
   };
+  const notify = (state: string): FakeRequest => notifyIn(agents(bench.signalling.last("SUBSCRIBE")), state);
   const ended = () => notify("active").last?.status === 481 && bench.calls.subscriptions.size === 0;
 
   beforeEach(() => {
@@ -105,6 +106,58 @@ describe("a subscription outside calls", () => {
     expect(state()).toBe("O");
   });
 
+  it("that is over stays so, whatever is answered after it", () => {
+    subscribe(bench);
+    bench.signalling.last("SUBSCRIBE").respond(200);
+    notify("active");
+    const before = bench.signalling.last("NOTIFY");
+    subscribe(bench, "0", callers);
+    const unsubscribed = bench.signalling.last("SUBSCRIBE");
+    notifyIn(agents(bench.signalling.sent[0] as FakeExchange), "terminated");
+    bench.signalling.last("NOTIFY").respond(200);
+    unsubscribed.respond(200, { headers: { expires: "0" } });
+    expect([bench.calls.subscriptions.size, bench.clock.pending]).toEqual([0, 0]);
+    // The next under the same Call-ID and tag is another.
+    subscribe(bench);
+    bench.signalling.last("SUBSCRIBE").respond(200);
+    before.respond(408);
+    expect(subscribe(bench, "300", callers).statuses).toEqual([]);
+    expect(bench.signalling.last("SUBSCRIBE").request.dialogId).not.toBe("");
+  });
+
+  it("is not told of by an agent that was given up for another", () => {
+    subscribe(bench);
+    const first = bench.signalling.last("SUBSCRIBE");
+    const vain = notify("active");
+    first.respond(503);
+    expect(vain.statuses).toEqual([481]);
+    bench.signalling.last("SUBSCRIBE").respond(200);
+    expect(bench.signalling.all("NOTIFY")).toEqual([]);
+  });
+
+  it.each(["INVITE", "BYE", "PRACK", "UPDATE", "INFO"])("is no call: %s within it is refused", (method) => {
+    subscribe(bench);
+    bench.signalling.last("SUBSCRIBE").respond(200);
+    const sent = bench.signalling.sent.length;
+    for (const dialogId of [callers, agents(bench.signalling.last("SUBSCRIBE"))]) {
+      const request = new FakeRequest(method, { headers: { to: "<sip:100@127.0.0.2>;tag=1" }, dialogId });
+      bench.calls.request(request);
+      expect(request.statuses).toEqual([481]);
+    }
+    expect([bench.signalling.sent.length, bench.calls.subscriptions.size]).toEqual([sent, 1]);
+  });
+
+  it("passes no request on that has made all its hops", () => {
+    subscribe(bench);
+    bench.signalling.last("SUBSCRIBE").respond(200);
+    const request = new FakeRequest("NOTIFY", {
+      headers: { "subscription-state": "active", "max-forwards": "0" },
+      dialogId: agents(bench.signalling.last("SUBSCRIBE")),
+    });
+    bench.calls.request(request);
+    expect(request.statuses).toEqual([483]);
+  });
+
   it("is over with its last NOTIFY, once that is answered", () => {
     subscribe(bench);
     bench.signalling.last("SUBSCRIBE").respond(200);
@@ -119,6 +172,15 @@ describe("a subscription outside calls", () => {
     subscribe(bench);
     expect(subscribe(bench).statuses).toEqual([482]);
     expect(bench.signalling.all("SUBSCRIBE")).toHaveLength(1);
+  });
+
+  it("is lost with the engine for good, though it was only asked for", () => {
+    subscribe(bench);
+    bench.calls.disconnected();
+    bench.clock.advance(4_000);
+    expect(bench.signalling.all("SUBSCRIBE")).toHaveLength(2);
+    bench.signalling.last("SUBSCRIBE").respond(200);
+    expect([bench.calls.subscriptions.size, bench.clock.pending]).toEqual([0, 0]);
   });
 
   it("is lost with the engine, and refused while draining", () => {
