@@ -213,6 +213,31 @@ describe.each(links)("dialogs of an application %s", (_, start) => {
     await scene.nothingLeft();
   });
 
+  it.each([403, 408])("forgets a subscription that a NOTIFY began and SUBSCRIBE did not: %i", async (status) => {
+    const sent = await app.request({ uri: `sip:127.0.0.1:${peer.port}`, method: "SUBSCRIBE" });
+    const subscribe = await peer.next("SUBSCRIBE");
+    const notify = scene.peersRequest(subscribe, "NOTIFY", 1, ["Subscription-State: active"]);
+    peer.send(notify, rig.port);
+    await app.respond(await app.next("NOTIFY"), 200);
+    peer.send(notify.replace("branch=z9hG4bK", "$&fork").replace("tag=peer", "$&fork"), rig.port);
+    await app.respond(await app.next("NOTIFY"), 200);
+    // Without an answer the engine gives one after timer F.
+    if (status !== 408) peer.answer(subscribe, status);
+    await sent.next(status);
+    await scene.nothingLeft();
+  });
+
+  it("forgets a subscription with the last NOTIFY, though the answer comes after it", async () => {
+    const sent = await app.request({ uri: `sip:127.0.0.1:${peer.port}`, method: "SUBSCRIBE" });
+    const subscribe = await peer.next("SUBSCRIBE");
+    peer.send(scene.peersRequest(subscribe, "NOTIFY", 1, ["Subscription-State: terminated"]), rig.port);
+    await app.respond(await app.next("NOTIFY"), 200);
+    peer.answer(subscribe, 200);
+    await sent.next(200);
+    expect(rig.engine.counters.alive.dialogs).toBe(0);
+    await scene.nothingLeft();
+  });
+
   it("finds an old request of the peer answered by 500", async () => {
     const { invite } = await scene.confirmedOutgoingCall();
     peer.send(scene.peersRequest(invite, "INFO", 9), rig.port);

@@ -1,7 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { AppSession } from "../../src/engine/core/app-session.ts";
+import { type EngineDialog, EngineDialogs } from "../../src/engine/core/engine-dialog.ts";
 import { type Dialog, dialogId } from "../../src/engine/dialog/dialog.ts";
 import { DialogStore } from "../../src/engine/dialog/dialog-store.ts";
+import { defaultTimers } from "../../src/engine/transaction/timers.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 import { incoming, responseFor } from "./engine-transaction-support.ts";
 
 function dialog(role: Dialog["role"], callId: string, localTag: string, remoteTag: string) {
@@ -115,4 +119,17 @@ describe("the store of dialogs", () => {
       }),
     );
   });
+});
+
+it("a subscription that is over is not kept by an answer that comes after its end", () => {
+  const clock = new ManualClock();
+  const granted = responseFor({ method: "SUBSCRIBE", branch: "z9hG4bK-1" }, 200);
+  const dialogs = new EngineDialogs(clock, defaultTimers);
+  const { data } = dialog("uac", "x", "us", "them");
+  const subscription = dialogs.add(data, {} as AppSession, true) as EngineDialog;
+  dialogs.subscribed(subscription, undefined, granted);
+  expect(clock.pending).toBe(1);
+  dialogs.delete(subscription);
+  dialogs.subscribed(subscription, undefined, granted);
+  expect(clock.pending).toBe(0);
 });

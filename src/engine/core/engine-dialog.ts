@@ -87,10 +87,10 @@ export class EngineDialogs {
 
   /**
    * A subscription has been granted or refreshed by the 2xx `response` to `request`: once its time is over it is forgotten,
-   * even if the last NOTIFY never comes (RFC 6665 section 4.4.1).
+   * even if the last NOTIFY never comes (RFC 6665 section 4.4.1). One that is over already stays so.
    */
   subscribed(dialog: EngineDialog, request: SipMessage | undefined, response: SipMessage): void {
-    if (!dialog.subscription) return;
+    if (!dialog.subscription || !this.has(dialog)) return;
     // RFC 4488: a REFER may be granted without one.
     if (response.header("refer-sub")?.trim().toLowerCase() === "false") {
       this.delete(dialog);

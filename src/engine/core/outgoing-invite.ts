@@ -10,10 +10,7 @@ import type { CoreContext } from "./context.ts";
 import type { EngineDialog } from "./engine-dialog.ts";
 import { acknowledgeAndHangUp, hangUp } from "./hang-up.ts";
 import { ownRequest, type ReadyRequest, wayInDialog } from "./in-dialog-text.ts";
-import { OutgoingRequest, type RequestSent } from "./outgoing-request.ts";
-
-/** Early dialogs kept of one INVITE. More forks than that are no call but an attack on memory. */
-const maxForks = 32;
+import { maxForks, OutgoingRequest, type RequestSent } from "./outgoing-request.ts";
 
 /**
  * An INVITE of an application, new or within a dialog, until its 2xx is acknowledged and no fork can answer any more (RFC 3261

@@ -9,6 +9,9 @@ import type { CoreContext } from "./context.ts";
 import { nobody, type Party, remoteParty } from "./frame-writer.ts";
 import { linkId, newTag } from "./identifiers.ts";
 
+/** Early dialogs kept of one request. More forks than that are an attack on memory. */
+export const maxForks = 32;
+
 /** What is needed of a request outside any dialog, once it is sent, for the dialog that it may make. */
 export interface RequestSent {
   readonly requestUri: string;

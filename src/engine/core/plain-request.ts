@@ -3,14 +3,18 @@ import type { SipMessage } from "../message/sip-message.ts";
 import type { AppSession } from "./app-session.ts";
 import type { CoreContext } from "./context.ts";
 import type { EngineDialog } from "./engine-dialog.ts";
-import { OutgoingRequest, type RequestSent } from "./outgoing-request.ts";
+import { maxForks, OutgoingRequest, type RequestSent } from "./outgoing-request.ts";
 
 /** Methods that begin a dialog besides INVITE: the subscription of RFC 6665, explicit or implied by REFER (RFC 3515). */
 export const subscribes = (method: string): boolean => method === "SUBSCRIBE" || method === "REFER";
 
+const none: readonly EngineDialog[] = [];
+
 /** A request other than INVITE outside any dialog. */
 export class PlainRequest extends OutgoingRequest {
   readonly #sent: RequestSent & { readonly cseq: number };
+  /** What NOTIFYs began that overtook the response: more than one where the request was forked. */
+  #early: readonly EngineDialog[] = none;
 
   constructor(
     core: CoreContext,
@@ -26,6 +30,7 @@ export class PlainRequest extends OutgoingRequest {
 
   /** The first NOTIFY of the subscription, which may come before the response (RFC 6665 section 4.1.2.4), begins the dialog. */
   notified(notify: SipMessage): EngineDialog | undefined {
+    if (this.#early.length === maxForks) return undefined;
     const data: Dialog = {
       ...uasDialog(notify, notify.toTag, 200),
       id: this.dialogId,
@@ -34,7 +39,9 @@ export class PlainRequest extends OutgoingRequest {
       // The engine's own tag makes it a dialog of ours, so no request in it came before this one.
       remoteSeq: -1,
     };
-    return this.#add(data);
+    const dialog = this.#add(data);
+    if (dialog) this.#early = [...this.#early, dialog];
+    return dialog;
   }
 
   protected override end(): void {
@@ -45,23 +52,24 @@ export class PlainRequest extends OutgoingRequest {
   protected take(response: SipMessage): boolean {
     const { status } = response;
     if (status === 100) return false;
-    if (status >= 200 && status < 300 && subscribes(this.method) && response.toTag !== "") this.#subscribed(response);
+    if (status >= 300) this.failed();
+    else if (status >= 200 && subscribes(this.method) && response.toTag !== "") this.#subscribed(response);
     return true;
   }
 
   protected failed(): void {
-    // No dialog was begun.
+    for (const dialog of this.#early) this.core.dialogs.delete(dialog);
   }
 
   #subscribed(response: SipMessage): void {
     const { dialogs } = this.core;
-    // The first NOTIFY may have overtaken the response.
-    const early = dialogs.ofResponse(response);
+    const early = this.#early.find(({ data }) => data.remoteTag === response.toTag);
     if (early) confirm(early.data, response);
     const dialog = early ?? this.#add(uacDialog(response, this.#sent.requestUri));
+    for (const each of this.#early) dialogs.subscribed(each, undefined, response);
     if (dialog === undefined) return;
     this.dialogId = dialog.id;
-    dialogs.subscribed(dialog, undefined, response);
+    if (!early) dialogs.subscribed(dialog, undefined, response);
   }
 
   #add(dialog: Dialog): EngineDialog | undefined {
