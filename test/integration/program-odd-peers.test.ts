@@ -182,6 +182,41 @@ describe("a peer that does what few do", () => {
     });
   }
 
+  it("cancels its re-INVITE as the 200 to it comes: that is acknowledged, and the call goes on", async ({ skip }) => {
+    skip(onDrachtio, "drachtio-server ends the call");
+    let again: Arrival | undefined;
+    agent = await RawUa.open(weir.agent("carrier"), (arrival, ua) => {
+      const { method, status } = arrival.message;
+      if (status !== 0 || method === "ACK") return;
+      if (method === "INVITE" && arrival.message.header("To").includes("tag=")) {
+        again = arrival;
+        reply(ua, arrival, 180, "Ringing");
+        return;
+      }
+      if (method === "CANCEL" && again) reply(ua, again, 200, "OK");
+      reply(ua, arrival, 200, "OK");
+    });
+    const carrier = agent;
+    const ua = await RawUa.open(await weir.caller());
+    const call = new RawCall(ua.local, weir.listen, "100");
+    ua.send(call.invite(), weir.listen);
+    const answer = await ua.final(call.callId);
+    ua.send(call.ack(answer), weir.listen);
+    await carrier.receive("ACK", (m) => m.method === "ACK");
+    const reInvite = call.request("INVITE", answer);
+    ua.send(reInvite, weir.listen);
+    await ua.receive("180", (m) => m.status === 180 && m.header("CSeq") === "2 INVITE");
+    ua.send(reInvite.replace(/^INVITE /, "CANCEL ").replace("CSeq: 2 INVITE", "CSeq: 2 CANCEL"), weir.listen);
+    await ua.receive("487", (m) => m.status === 487 && m.header("CSeq") === "2 INVITE");
+    const cseq = again?.message.header("CSeq").replace("INVITE", "ACK");
+    await carrier.receive("ACK to the late 200", (m) => m.method === "ACK" && m.header("CSeq") === cseq);
+    ua.send(call.request("INFO", answer), weir.listen);
+    expect((await ua.receive("an answer to INFO", (m) => m.header("CSeq") === "3 INFO")).status).toBe(200);
+    ua.send(call.request("BYE", answer), weir.listen);
+    await carrier.receive("BYE", (m) => m.method === "BYE");
+    ua.close();
+  });
+
   it("uses the Call-ID and tag of a call that is up for a second one: that is refused, the first goes on", async ({
     skip,
   }) => {

@@ -19,14 +19,14 @@ import { maxForks, OutgoingRequest, type RequestSent } from "./outgoing-request.
 export abstract class OutgoingInvite extends OutgoingRequest {
   protected readonly acks = new SentAcks();
   #answeredBy: string | undefined = undefined;
-  #cancelled = false;
+  protected cancelled = false;
   /** RSeq of the last reliable provisional response, by To tag. */
   #lastRseq: Map<string, number> | undefined = undefined;
   #deadline: Timer | undefined = undefined;
 
   override cancel(headers = ""): boolean {
     const cancelled = super.cancel(headers);
-    this.#cancelled ||= cancelled;
+    this.cancelled ||= cancelled;
     return cancelled;
   }
 
@@ -35,7 +35,6 @@ export abstract class OutgoingInvite extends OutgoingRequest {
     this.#deadline?.cancel();
     if (dialog.outgoingInvite === this) dialog.outgoingInvite = undefined;
     this.acks.send(this.#answeredBy ?? dialog.data.remoteTag, ack.text, flow);
-    if (this.#cancelled) hangUp(this.core, dialog, "ACK-BYE due to cancel race condition");
   }
 
   protected take(response: SipMessage): boolean {
@@ -103,6 +102,12 @@ export class NewInvite extends OutgoingInvite {
   constructor(core: CoreContext, owner: AppSession, dialogId: string, sent: RequestSent & { readonly callId: string }) {
     super(core, owner, "INVITE", dialogId);
     this.#sent = sent;
+  }
+
+  /** A call that was given up before its 2xx came is over; one whose re-INVITE was is not. */
+  override acknowledge(dialog: EngineDialog, ack: ReadyRequest, flow: Flow): void {
+    super.acknowledge(dialog, ack, flow);
+    if (this.cancelled) hangUp(this.core, dialog, "ACK-BYE due to cancel race condition");
   }
 
   protected progress(response: SipMessage): boolean {
