@@ -29,13 +29,16 @@ export class Registrations implements Registrar {
   readonly #parts: RegistrationParts;
   readonly #limits: RegistrationLimits;
   readonly #bindings = new Bindings();
-  /** New Contacts in REGISTERs that are not answered yet. */
-  #asked = 0;
+  /** New Contacts in REGISTERs that are not answered yet, since the engine was last lost: it takes the answers with it. */
+  #asked = { contacts: 0 };
   #sweeper: Timer | undefined;
 
   constructor(limits: RegistrationLimits, parts: RegistrationParts) {
     this.#limits = limits;
     this.#parts = parts;
+    parts.signalling.whenLost(() => {
+      this.#asked = { contacts: 0 };
+    });
   }
 
   get size(): number {
@@ -53,7 +56,8 @@ export class Registrations implements Registrar {
     }
     // Those that registrars have yet to grant are counted too, or a flood would be over the cap before the first answer.
     const { added } = enrolment.growth();
-    this.#asked += added;
+    const asked = this.#asked;
+    asked.contacts += added;
     const { clock, router } = this.#parts;
     const { user, host } = enrolment.registration.aor;
     // The request URI of a REGISTER names the registrar's domain, not whom it is about (RFC 3261 section 10.2).
@@ -67,7 +71,7 @@ export class Registrations implements Registrar {
         this.#sweepLater();
       },
       ended: () => {
-        this.#asked -= added;
+        asked.contacts -= added;
       },
     }).start();
   }
@@ -107,7 +111,7 @@ export class Registrations implements Registrar {
     const enrolment = new Enrolment(request, registration, proxies.path, { bindings, clock, signalling });
     const { added, contacts } = enrolment.growth();
     if (contacts > this.#limits["max-contacts"]) return "too-many-contacts";
-    return added > 0 && this.#bindings.size + this.#asked + added > this.#limits["max-registrations"]
+    return added > 0 && this.#bindings.size + this.#asked.contacts + added > this.#limits["max-registrations"]
       ? "too-many-registrations"
       : enrolment;
   }

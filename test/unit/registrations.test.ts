@@ -3,7 +3,8 @@ import { Registrations } from "../../src/registrations/registrations.ts";
 import { CallBench } from "../support/call-bench.ts";
 import { FakeRequest } from "../support/fake-signalling.ts";
 
-it("REGISTERs that wait for their answers count towards max-registrations, and no longer once they have them", () => {
+/** Room for three. */
+function bench() {
   const { signalling, clock, router, calls } = new CallBench();
   const { replies, headerRules } = calls;
   const registrations = new Registrations(
@@ -24,6 +25,11 @@ it("REGISTERs that wait for their answers count towards max-registrations, and n
     registrations.register(request, realm);
     return request;
   };
+  return { signalling, registrations, register };
+}
+
+it("REGISTERs that wait for their answers count towards max-registrations, and no longer once they have them", () => {
+  const { signalling, registrations, register } = bench();
   const [a, b, c, d] = ["a", "b", "c", "d"].map(register);
   expect([a, b, c, d].map((request) => request?.statuses)).toEqual([[], [], [], [503]]);
   const [first, second, third] = signalling.all("REGISTER");
@@ -35,4 +41,14 @@ it("REGISTERs that wait for their answers count towards max-registrations, and n
   signalling.last("REGISTER").respond(200);
   expect(registrations.size).toBe(3);
   expect([register("b").statuses, register("g").statuses]).toEqual([[], [503]]);
+});
+
+it("REGISTERs that are lost with the engine count no longer, whatever becomes of them", () => {
+  const { signalling, register } = bench();
+  for (const user of ["a", "b", "c"]) register(user);
+  const lost = signalling.all("REGISTER");
+  signalling.lose();
+  expect(["d", "e"].map((user) => register(user).statuses)).toEqual([[], []]);
+  for (const each of lost) each.end({ kind: "refused", cause: "disconnected", detail: "" });
+  expect(["f", "g"].map((user) => register(user).statuses)).toEqual([[], [503]]);
 });
