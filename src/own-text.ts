@@ -2,9 +2,9 @@
 const longestCopied = 12;
 
 /**
- * The same latin1 text in memory of its own. What outlives the message that it was cut out of must not keep that message: a
+ * The same text in memory of its own. What outlives the message that it was cut out of must not keep that message: a
  * datagram is fifty times as long as the tag that a dialog remembers of it.
  */
 export function ownText(text: string): string {
-  return text.length <= longestCopied ? text : Buffer.from(text, "latin1").toString("latin1");
+  return text.length <= longestCopied ? text : Buffer.from(text, "utf8").toString("utf8");
 }
