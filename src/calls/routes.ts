@@ -2,7 +2,7 @@ import type { SessionAgent } from "../agents/session-agent.ts";
 import type { Clock } from "../clock.ts";
 import type { RealmConfig } from "../config/config.ts";
 import { normalCarrier } from "../routing/address.ts";
-import type { RouteRequest } from "../routing/policy-table.ts";
+import { goesOnlyByName, type RouteRequest } from "../routing/policy-table.ts";
 import type { Router } from "../routing/router.ts";
 import { parseNameAddr, parseUri } from "../signalling/addresses.ts";
 import type { Phone } from "../signalling/next-hop.ts";
@@ -24,12 +24,6 @@ export interface RoutesParts {
 
 /** Relayed by local policy outside any dialog. */
 const relayed = new Set(["MESSAGE", "PUBLISH", "SUBSCRIBE", "OPTIONS", "REFER"]);
-
-/**
- * Those that only a policy which names them lets pass: a peer that asks after us may well name a user in doing so, and
- * whoever can make an agent call others by REFER calls at its cost.
- */
-const byName = new Set(["OPTIONS", "REFER"]);
 
 /** Finds the way of requests outside any dialog. */
 export class Routes {
@@ -56,7 +50,7 @@ export class Routes {
     const phone = this.toPhone(asked, from);
     if (phone || asked.to === "" || !relayed.has(method)) return phone;
     const plan = this.#router.plan(asked);
-    return !byName.has(method) || plan.trace.hops.some(({ namesMethod }) => namesMethod) ? plan : undefined;
+    return goesOnlyByName(method) && plan.trace.hops.length === 0 ? undefined : plan;
   }
 
   /** Only agents may call phones by our Contacts: anybody else has to ask the registrar. */

@@ -92,6 +92,12 @@ describe("local policy: order of preference", () => {
     expect(route(policies, "44201", { method: "MESSAGE" })).toEqual(["plain"]);
   });
 
+  it.each(["OPTIONS", "REFER"])("lets %s pass only where a policy names it, also after a failure", (method) => {
+    const policies = [policy("4420", "plain"), policy("*", "method", { methods: [method], cost: 9 })];
+    expect(route(policies, "44201", { method })).toEqual(["method"]);
+    expect(route(policies.slice(0, 1), "44201", { method })).toEqual([]);
+  });
+
   it("takes the narrower time, then the order of configuration", () => {
     const time: PolicyTime = { "days-of-week": [], start: 0, end: 24 * 60 - 1, activate: 0, deactivate: 0 };
     const policies = [policy("44", "first"), policy("44", "second"), policy("44", "narrow", { time })];
