@@ -8,7 +8,6 @@ import type { HeaderRuleSet } from "../config/header-rules.ts";
 import type { LocalResponseMap } from "../config/local-responses.ts";
 import { policyName, routeView, shortOf } from "../routing/explanation.ts";
 import type { Router } from "../routing/router.ts";
-import { parseNameAddr } from "../signalling/addresses.ts";
 import {
   dialogIdOf,
   type IncomingAck,
@@ -22,7 +21,7 @@ import type { CallEnd, CallHost } from "./call-host.ts";
 import { CallerLeg } from "./caller-leg.ts";
 import { CallCounters } from "./counters.ts";
 import { HeaderRules } from "./header-rules.ts";
-import { answersChallenge, hopsLeft, requestFor, type SentRequest } from "./headers.ts";
+import { answersChallenge, callersDialog, hopsLeft, requestFor, type SentRequest, tagOf } from "./headers.ts";
 import { type LocalCause, LocalReplies, type RetryAfterRange } from "./local-responses.ts";
 import type { Candidate } from "./next-hop.ts";
 import { replyOutOfDialog } from "./out-of-dialog.ts";
@@ -253,16 +252,15 @@ export class CallManager implements SignallingUser, CallHost {
    * RFC 3261 section 8.2.2.2). One that was cancelled needs no dialog any more.
    */
   #repeatsCall({ headers }: IncomingRequest): boolean {
-    const before = this.#byDialog.get(dialogIdOf(headers["call-id"] ?? "", tagOf(headers.from)));
+    const before = this.#byDialog.get(callersDialog(headers));
     return before !== undefined && before.state !== "cancelled";
   }
 
   /** drachtio-server names no dialog in requests within an early one. Its caller's tag is in From or, seen from the other side, in To. */
   #dialogOf({ dialogId, headers }: IncomingRequest): string {
     if (this.#byDialog.has(dialogId)) return dialogId;
-    const callId = headers["call-id"] ?? "";
-    const theirs = dialogIdOf(callId, tagOf(headers.from));
-    return this.#byDialog.has(theirs) ? theirs : dialogIdOf(callId, tagOf(headers.to));
+    const theirs = callersDialog(headers);
+    return this.#byDialog.has(theirs) ? theirs : dialogIdOf(headers["call-id"] ?? "", tagOf(headers.to));
   }
 
   /** The route in short, or whole where the log is to tell much. */
@@ -294,5 +292,3 @@ export class CallManager implements SignallingUser, CallHost {
     );
   }
 }
-
-const tagOf = (value: string | undefined): string => (value === undefined ? "" : (parseNameAddr(value)?.tag ?? ""));

@@ -1,6 +1,6 @@
-import { isSips, parseNameAddr } from "../signalling/addresses.ts";
-import { dialogIdOf, type IncomingRequest, type IncomingResponse, type Reply } from "../signalling/port.ts";
-import { addOption, contactOf, hasOption, relayedReply } from "./headers.ts";
+import { isSips } from "../signalling/addresses.ts";
+import type { IncomingRequest, IncomingResponse, Reply } from "../signalling/port.ts";
+import { addOption, callersDialog, contactOf, hasOption, relayedReply } from "./headers.ts";
 import type { Treat } from "./relay.ts";
 
 /** The caller's INVITE until its final response; what an answered call needs of it is in the call's record. */
@@ -18,7 +18,7 @@ export class CallerLeg {
     const { headers } = invite;
     this.invite = invite;
     this.callId = headers["call-id"] ?? "";
-    this.dialogId = dialogIdOf(this.callId, parseNameAddr(headers.from ?? "")?.tag ?? "");
+    this.dialogId = callersDialog(headers);
     this.#onlyReliable = hasOption(headers.require, "100rel");
     this.#reliable = this.#onlyReliable || hasOption(headers.supported, "100rel");
   }

@@ -1,5 +1,12 @@
 import { isSips, parseNameAddr, parseUri } from "../signalling/addresses.ts";
-import type { Headers, IncomingRequest, IncomingResponse, Message, Reply } from "../signalling/port.ts";
+import {
+  dialogIdOf,
+  type Headers,
+  type IncomingRequest,
+  type IncomingResponse,
+  type Message,
+  type Reply,
+} from "../signalling/port.ts";
 import type { Destination, NextHop } from "./next-hop.ts";
 import { hiddenContacts, namesContacts } from "./redirects.ts";
 
@@ -49,6 +56,13 @@ export function hopsLeft(headers: Headers): number {
 /** Whether a request is sent again with credentials for a 401 or 407. */
 export const answersChallenge = (headers: Headers): boolean =>
   "authorization" in headers || "proxy-authorization" in headers;
+
+/** The tag of a From or To, "" when it has none. */
+export const tagOf = (value: string | undefined): string =>
+  value === undefined ? "" : (parseNameAddr(value)?.tag ?? "");
+
+/** The id of the dialog that a request begins with whoever it is from. */
+export const callersDialog = (headers: Headers): string => dialogIdOf(headers["call-id"] ?? "", tagOf(headers.from));
 
 /** Fields of a request passed on within a dialog. */
 export function relayedRequestHeaders(headers: Headers): Record<string, string> {

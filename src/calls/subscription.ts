@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import type { SessionAgent } from "../agents/session-agent.ts";
 import type { Timer } from "../clock.ts";
 import { ownText } from "../own-text.ts";
-import { parseNameAddr } from "../signalling/addresses.ts";
 import { dialogIdOf, type IncomingRequest, type IncomingResponse } from "../signalling/port.ts";
 import { otherSide } from "./call-legs.ts";
 import { hopsLeft, relayedRequestHeaders, requestFor, type SentRequest } from "./headers.ts";
@@ -149,10 +148,6 @@ export class Subscription {
     signalling.send(sent, heardFrom(receiver, user));
   }
 }
-
-/** The dialog that a SUBSCRIBE or REFER makes with whoever it is from. */
-export const dialogOf = ({ headers }: IncomingRequest): string =>
-  dialogIdOf(headers["call-id"] ?? "", parseNameAddr(headers.from ?? "")?.tag ?? "");
 
 /** The last NOTIFY, or an answer that says that the other side knows the subscription no more (RFC 6665 sections 4.1.2 and 4.2.2). */
 function isOver(method: string, status: number, lasts: boolean): boolean {

@@ -1,8 +1,9 @@
 import type { SessionAgent } from "../agents/session-agent.ts";
 import type { IncomingRequest } from "../signalling/port.ts";
+import { callersDialog } from "./headers.ts";
 import type { CallRoute } from "./route.ts";
 import type { RoutedRequestParts } from "./routed-request.ts";
-import { dialogOf, Subscription, type SubscriptionKeeper } from "./subscription.ts";
+import { Subscription, type SubscriptionKeeper } from "./subscription.ts";
 
 /** Subscriptions kept at a time. More are refused: each costs memory for as long as it was granted. */
 const maxSubscriptions = 100_000;
@@ -30,7 +31,7 @@ export class Subscriptions implements SubscriptionKeeper {
   /** A SUBSCRIBE or REFER outside any dialog. */
   begin(request: IncomingRequest, route: CallRoute, from?: SessionAgent): void {
     const { replies } = this.#parts;
-    const dialogId = dialogOf(request);
+    const dialogId = callersDialog(request.headers);
     // The same request by another way (RFC 3261 section 8.2.2.2), or another one that could not be told from it.
     if (this.#byDialog.has(dialogId)) request.respond(replies.for("loop"));
     else if (this.size >= maxSubscriptions) request.respond(replies.for("too-many-subscriptions"));
