@@ -22,6 +22,7 @@ import { Metrics } from "./operations/metrics.ts";
 import { registrationMetrics } from "./operations/registration-metrics.ts";
 import { Registrations } from "./registrations/registrations.ts";
 import { Surrogates } from "./registrations/surrogates.ts";
+import { routedMethods } from "./routing/routed-methods.ts";
 import { Router } from "./routing/router.ts";
 import { createSignalling } from "./signalling/create-signalling.ts";
 import type { Signalling } from "./signalling/port.ts";
@@ -112,7 +113,7 @@ export class Weir {
         const now = clock.date();
         const realms = config.realms.map(({ identifier }) => identifier);
         const knows = (agent: string) => this.agents.get(agent) !== undefined;
-        const request = readExplainQuery(query, { realms, now, knows });
+        const request = readExplainQuery(query, { realms, now, methods: routedMethods, knows });
         return "error" in request ? request : router.explain(request, wallMinusMonotonic(clock));
       },
       missing: () => this.#missing(),

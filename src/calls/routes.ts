@@ -2,7 +2,8 @@ import type { SessionAgent } from "../agents/session-agent.ts";
 import type { Clock } from "../clock.ts";
 import type { RealmConfig } from "../config/config.ts";
 import { normalCarrier } from "../routing/address.ts";
-import { goesOnlyByName, type RouteRequest } from "../routing/policy-table.ts";
+import type { RouteRequest } from "../routing/policy-table.ts";
+import { namedMethods, relayedMethods } from "../routing/routed-methods.ts";
 import type { Router } from "../routing/router.ts";
 import { parseNameAddr, parseUri } from "../signalling/addresses.ts";
 import type { Phone } from "../signalling/next-hop.ts";
@@ -21,9 +22,6 @@ export interface RoutesParts {
   readonly clock: Clock;
   readonly phones?: PhoneBook | undefined;
 }
-
-/** Relayed by local policy outside any dialog. */
-const relayed = new Set(["MESSAGE", "PUBLISH", "SUBSCRIBE", "OPTIONS", "REFER"]);
 
 /** Finds the way of requests outside any dialog. */
 export class Routes {
@@ -48,9 +46,9 @@ export class Routes {
     const { method } = request;
     const asked = routeRequestOf(request, realm, this.#clock, from);
     const phone = this.toPhone(asked, from);
-    if (phone || asked.to === "" || !relayed.has(method)) return phone;
+    if (phone || asked.to === "" || !relayedMethods.has(method)) return phone;
     const plan = this.#router.plan(asked);
-    return goesOnlyByName(method) && plan.trace.hops.length === 0 ? undefined : plan;
+    return namedMethods.has(method) && plan.trace.hops.length === 0 ? undefined : plan;
   }
 
   /** Only agents may call phones by our Contacts: anybody else has to ask the registrar. */

@@ -1,5 +1,6 @@
 import { localResponses } from "../calls/local-responses.ts";
 import type { CandidateView, Explanation } from "../routing/explanation.ts";
+import { namedMethods } from "../routing/routed-methods.ts";
 import { type AdminOptions, getAdmin } from "./admin-client.ts";
 import { table } from "./table.ts";
 
@@ -60,7 +61,7 @@ export function explanationText(explanation: Explanation): string {
         candidate.calling ?? request.from,
       ]),
     ),
-    candidates.length > 0 ? ifAllFail : `result: ${refusalText(exhausted)}`,
+    candidates.length > 0 ? ifAllFail : `result: ${refusalText(request.method, exhausted)}`,
   ]
     .filter((part) => part !== "")
     .join("\n\n");
@@ -70,7 +71,8 @@ export function explanationText(explanation: Explanation): string {
 const ifAllFail = "if all fail: the last one's response; 408 if it was silent, 503 if it could not be reached";
 
 /** What the caller is told where nobody can be asked, as it is before `local-response-map`, and its name. */
-function refusalText(cause: Explanation["exhausted"]): string {
+function refusalText(method: string, cause: Explanation["exhausted"]): string {
+  if (cause === "no-route" && namedMethods.has(method)) return `Weir's own answer, as no policy names ${method}`;
   const { status, reason } = localResponses[cause];
   return `${status} ${reason} (${cause})`;
 }

@@ -1,6 +1,7 @@
 import type { Param } from "../params.ts";
 import { normalCarrier, parsePattern } from "../routing/address.ts";
 import type { PolicyAttribute, PolicyParams } from "../routing/params.ts";
+import { routedMethods } from "../routing/routed-methods.ts";
 import { readPolicyTime } from "./policy-time.ts";
 import type { Place, Problems } from "./problems.ts";
 import { placeOf, readMaps, readName, readTable, readTexts, refuseUnknownKeys } from "./read-map.ts";
@@ -10,9 +11,6 @@ import { childPath, type MapNode } from "./source-node.ts";
 export const policyAttributeParams = {
   cost: { format: "number", unit: "cost", default: 0, min: 0, max: 1_000_000, doc: "Lower is preferred." },
 } as const satisfies Record<string, Param>;
-
-/** What policies are asked about: requests that start something. */
-const routed = new Set(["INVITE", "REGISTER"]);
 
 const policyKeys = ["from-address", "to-address", "source-realm", "methods", "time", "policy-attributes"];
 
@@ -83,7 +81,7 @@ function readMethods(map: MapNode, { path, problems }: Context): string[] {
   return readTexts({ map, key: "methods", path, problems }, (text, place) => {
     const method = text.toUpperCase();
     if (!/^[A-Z]+$/.test(method)) problems.error(place(), `found "${text}", expected a SIP method such as INVITE`);
-    else if (!routed.has(method)) {
+    else if (!routedMethods.has(method)) {
       problems.warning(place(), `${method} is never routed by a policy, so that the policy does not match by it`);
     }
     return method;

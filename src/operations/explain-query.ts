@@ -8,6 +8,8 @@ export interface ExplainDefaults {
   /** Identifiers; the first is where a request enters that does not say where. */
   readonly realms: readonly string[];
   readonly now: Ms;
+  /** Those that policies are asked about. */
+  readonly methods: ReadonlySet<string>;
   /** Whether there is a session agent of this name. */
   knows(agent: string): boolean;
 }
@@ -22,7 +24,7 @@ const keys = ["to", "from", "realm", "at", "method", "agent"];
 /** The request that a query asks about. `to` and `from`: a number, a user, `user@host`, or a SIP or tel URI. */
 export function readExplainQuery(
   query: ExplainQuery,
-  { realms, now, knows }: ExplainDefaults,
+  { realms, now, methods, knows }: ExplainDefaults,
 ): RouteRequest | BadQuery {
   for (const [key, value] of Object.entries(query)) {
     if (!keys.includes(key)) return { error: `unknown parameter ${key}, expected ${keys.join(", ")}` };
@@ -40,7 +42,8 @@ export function readExplainQuery(
   if (query.agent !== undefined && !knows(text("agent", ""))) {
     return { error: `there is no session agent ${text("agent", "")}` };
   }
-  if (!/^[A-Z]+$/.test(method)) return { error: `found "${method}" as method, expected one such as INVITE` };
+  if (!methods.has(method))
+    return { error: `${method} is not routed by policies, expected ${[...methods].join(", ")}` };
   return {
     method,
     from: from.user,

@@ -2,6 +2,7 @@ import type { Ms } from "../clock.ts";
 import { AddressIndex, type AddressPattern, numberOf, parsePattern } from "./address.ts";
 import type { PolicyAttribute, PolicyParams, PolicyTime } from "./params.ts";
 import { minutesInForce, timeMatches } from "./policy-time.ts";
+import { namedMethods } from "./routed-methods.ts";
 
 /** What a request is routed by. User parts as in the URI; hosts without port. */
 export interface RouteRequest {
@@ -167,19 +168,10 @@ function withoutRepeats(hops: Hop[]): Hop[] {
   return hops.filter((hop) => !seen.has(hop.attribute) && seen.add(hop.attribute));
 }
 
-/**
- * Methods that go only where a policy names them: a peer that asks after us may well name a user in doing so, and whoever can
- * make an agent call others by REFER calls at its cost.
- */
-const onlyByName = new Set(["OPTIONS", "REFER"]);
-
-/** Whether a policy that names no method is none for this one. */
-export const goesOnlyByName = (method: string): boolean => onlyByName.has(method);
-
 /** A next hop that names carriers is for callers that ask for one of them; one that names none is for every caller. */
 function unmet({ realms, methods, time, carriers }: Entry, request: RouteRequest): Condition | undefined {
   if (realms && !realms.includes(request.sourceRealm)) return "source-realm";
-  if (methods ? !methods.includes(request.method) : goesOnlyByName(request.method)) return "methods";
+  if (methods ? !methods.includes(request.method) : namedMethods.has(request.method)) return "methods";
   if (carriers && !carriers.includes(request.carrier ?? "")) return "carriers";
   return time === undefined || timeMatches(time, request.at) ? undefined : "time";
 }

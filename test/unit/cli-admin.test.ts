@@ -13,6 +13,7 @@ import { loadConfig } from "../../src/config/load.ts";
 import { AdminApi } from "../../src/operations/admin-api.ts";
 import { type ExplainQuery, readExplainQuery } from "../../src/operations/explain-query.ts";
 import { Metrics } from "../../src/operations/metrics.ts";
+import { routedMethods } from "../../src/routing/routed-methods.ts";
 import { Router } from "../../src/routing/router.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
@@ -76,6 +77,7 @@ beforeAll(async () => {
       const request = readExplainQuery(query, {
         realms: ["default"],
         now: clock.date(),
+        methods: routedMethods,
         knows: (agent) => manager.get(agent) !== undefined,
       });
       return "error" in request ? request : router.explain(request, clock.date() - clock.now());
@@ -169,6 +171,12 @@ describe("weir explain", () => {
     expect(text.split("\n").at(-1)).toBe("result: 404 No Routes Found (no-route)");
   });
 
+  it("says that Weir answers itself what no policy names", async () => {
+    const text = await explain({ admin: url, to: "44", method: "OPTIONS" });
+    expect(text).toMatch(/^local-policies\[0\] +methods$/m);
+    expect(text.split("\n").at(-1)).toBe("result: Weir's own answer, as no policy names OPTIONS");
+  });
+
   it("moves no count", async () => {
     const before = await agents(undefined, { admin: url });
     await explain({ admin: url, to: "4420" });
@@ -182,7 +190,11 @@ describe("weir explain", () => {
     });
     await expect(explain({ admin: url, to: "44", agent: "nobody" })).rejects.toMatchObject({ exitCode: 1 });
     await expect(explain({ admin: url, to: "44", at: "noon" })).rejects.toMatchObject({ exitCode: 1 });
-    await expect(explain({ admin: url, to: "44", method: "IN VITE" })).rejects.toMatchObject({ exitCode: 1 });
+    await expect(explain({ admin: url, to: "44", method: "notify" })).rejects.toMatchObject({
+      message:
+        "NOTIFY is not routed by policies, expected INVITE, REGISTER, MESSAGE, PUBLISH, SUBSCRIBE, OPTIONS, REFER",
+      exitCode: 1,
+    });
   });
 });
 

@@ -106,12 +106,17 @@ describe("a policy that can never match", () => {
   });
 
   it("any more is told, and so is a method that is never routed", () => {
-    const { errors, warnings } = policy(`{ ${hop}, methods: PUBLISH, time: { deactivate: 2006-03-04 } }`);
+    const { errors, warnings } = policy(`{ ${hop}, methods: NOTIFY, time: { deactivate: 2006-03-04 } }`);
     expect(errors).toEqual([]);
     expect(warnings).toEqual([
       "weir.yaml:3: warning: local-policies[0].time.deactivate: the date is over, so that the policy never matches again",
-      "weir.yaml:3: warning: local-policies[0].methods: PUBLISH is never routed by a policy, so that the policy does not match by it",
+      "weir.yaml:3: warning: local-policies[0].methods: NOTIFY is never routed by a policy, so that the policy does not match by it",
     ]);
+  });
+
+  it("is not any with a method that is routed", () => {
+    const methods = "[INVITE, REGISTER, MESSAGE, PUBLISH, SUBSCRIBE, OPTIONS, refer]";
+    expect(policy(`{ ${hop}, methods: ${methods} }`)).toMatchObject({ config: {}, warnings: [] });
   });
 
   it("is not mistaken for one that does", () => {
