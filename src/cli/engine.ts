@@ -14,18 +14,24 @@ import { onShutdown } from "./shutdown-signals.ts";
 
 interface EngineCommandOptions {
   readonly listen: readonly ListenAddress[];
-  readonly tlsCertificate: string;
-  readonly tlsKey: string;
-  readonly tlsCa: string;
+  readonly tlsCertificate?: string;
+  readonly tlsKey?: string;
+  readonly tlsCa?: string;
   readonly admin: { readonly address: string; readonly port: number };
   readonly secret: string;
 }
 
 /** `weir engine`: the SIP engine alone, for applications on drachtio-srf that connect to it over TCP. The exit status. */
 export async function engine({ listen, admin, secret, ...files }: EngineCommandOptions): Promise<number> {
+  const { tlsCertificate: certificate = "", tlsKey: key = "", tlsCa: ca = "" } = files;
   const log = createLog({ level: "info", format: "json" });
-  const tls = { ...withoutTls, certificate: files.tlsCertificate, key: files.tlsKey, ca: files.tlsCa };
-  const running = new Engine({ listen, timers: defaultTimers, clock: systemClock, log, tls });
+  const running = new Engine({
+    listen,
+    timers: defaultTimers,
+    clock: systemClock,
+    log,
+    tls: { ...withoutTls, certificate, key, ca },
+  });
   const links = new TcpLinkServer(running, { host: admin.address, port: admin.port, secret, log });
   const ended = new Promise<void>((resolve) => {
     onShutdown({ first: () => resolve(), again: () => process.exit(1) });
@@ -83,9 +89,9 @@ export const engineCommand = new Command("engine")
       .default(defaultAdmin, formatHostPort(defaultAdmin)),
   )
   .option("-s, --secret <secret>", "what applications must know", "cymru")
-  .option("--tls-certificate <file>", "for tls:// addresses: the certificate (PEM)", "")
-  .option("--tls-key <file>", "its private key", "")
-  .option("--tls-ca <file>", "authorities that are believed (default: those that Node.js brings)", "")
+  .option("--tls-certificate <file>", "for tls:// addresses: the certificate (PEM)")
+  .option("--tls-key <file>", "its private key")
+  .option("--tls-ca <file>", "authorities that are believed (default: those that Node.js brings)")
   .action(
     async ({
       listen = defaultListen,

@@ -18,7 +18,7 @@ function wholeNumber(text: string): number {
 }
 
 const configOption = ["-c, --config <file>", "the configuration", defaultConfigFile] as const;
-const adminOption = ["-a, --admin <url>", "the admin API, where no configuration says it"] as const;
+const adminOption = ["-a, --admin <address:port>", "the admin API, instead of where the configuration says"] as const;
 
 program
   .command("start")

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AgentEvents } from "../../src/agents/agent-events.ts";
 import { AgentManager } from "../../src/agents/agent-manager.ts";
 import type { CallSnapshot } from "../../src/calls/record.ts";
-import { agents } from "../../src/cli/agents.ts";
+import { agents, detailOf } from "../../src/cli/agents.ts";
 import { calls } from "../../src/cli/calls.ts";
 import { explain, explanationText } from "../../src/cli/explain.ts";
 import { measure, table } from "../../src/cli/table.ts";
@@ -100,16 +100,32 @@ describe("weir agents", () => {
     expect(lines).toHaveLength(4);
     const cells = (line = ""): string[] => line.trim().split(/ {2,}/);
     expect(cells(lines[0])).toEqual(
-      ["AGENT", "ST", "IN", "IN/S", "IN-EXC", "OUT", "OUT/S", "OUT-EXC", "TOTAL"].concat([
+      ["AGENT", "ST", "IN", "IN/S", "IN-EXC", "OUT", "OUT/S", "OUT-EXC"].concat([
+        "TOTAL",
+        "TOTAL/S",
         "AVG MS",
         "MAX MS",
         "ASR %",
         "REASON",
       ]),
     );
-    expect(cells(lines[1]).slice(0, 9)).toEqual(["carrier-a", "C", "0/-", "0/-", "0", "2/2", "2/-", "1", "2/-"]);
-    expect(cells(lines[1]).slice(9)).toEqual(["20", "20", "0", "max-outbound-sessions"]);
-    expect(cells(lines[2])).toEqual(["carrier-b", "I", "0/-", "0/-", "0", "0/-", "0/-", "0", "0/-", "-", "-", "-"]);
+    expect(cells(lines[1]).slice(0, 8)).toEqual(["carrier-a", "C", "0/-", "0/-", "0", "2/2", "2/-", "1"]);
+    expect(cells(lines[1]).slice(8)).toEqual(["2/-", "2/10", "20", "20", "0", "max-outbound-sessions"]);
+    expect(cells(lines[2])).toEqual([
+      "carrier-b",
+      "I",
+      "0/-",
+      "0/-",
+      "0",
+      "0/-",
+      "0/-",
+      "0",
+      "0/-",
+      "0/-",
+      "-",
+      "-",
+      "-",
+    ]);
     expect(cells(lines[3]).slice(-1)).toEqual(["transport-failure"]);
   });
 
@@ -125,6 +141,29 @@ describe("weir agents", () => {
     const refusing = await agents("carrier-b", { admin: url });
     expect(refusing).toMatch(/^transitions +\S+ I > O ping-response 503$/m);
     expect(refusing).toMatch(/^ +\S+ O > I ping-answered 200$/m);
+  });
+
+  it("shows where an agent's name leads, and whether the agent has registered us", () => {
+    const loaded = loadConfig(yaml, "weir.yaml", {});
+    if (!("config" in loaded)) throw new Error("the test's configuration is not valid");
+    const manager = new AgentManager(loaded.config["session-agents"], {
+      clock: new ManualClock(),
+      random: () => 0,
+      events: new AgentEvents(),
+    });
+    const snapshot = manager.get("carrier-a")?.snapshot();
+    if (!snapshot) throw new Error("the agent is not there");
+    expect(detailOf(snapshot)).not.toMatch(/^(found at|registered)/m);
+    const good = { address: "192.0.2.1:5060", transport: "UDP", health: "in-service", reason: "start" } as const;
+    const lost = { ...good, address: "192.0.2.2:5060", health: "out-of-service", reason: "timeout" } as const;
+    const addresses = [
+      { ...good, silent: true, resumeAt: null },
+      { ...lost, silent: false, resumeAt: "2026-03-01T08:00:00.000Z" },
+    ];
+    const detail = detailOf({ ...snapshot, addresses, registered: false });
+    expect(detail).toMatch(/^found at +192\.0\.2\.1:5060 UDP in-service, silent of late, tried last$/m);
+    expect(detail).toMatch(/^ +192\.0\.2\.2:5060 UDP out-of-service, timeout, resumes 2026-03-01T08:00:00\.000Z$/m);
+    expect(detail).toMatch(/^registered +no$/m);
   });
 
   it("finds the admin API by an address without a scheme, or by the configuration", async () => {
@@ -228,6 +267,13 @@ describe("a table", () => {
       ["long-name", "5"],
     ];
     expect(table(["NAME", "N"], rows)).toBe("NAME        N\na          10\nlong-name   5");
+  });
+
+  it("leaves an address where text begins", () => {
+    const rows = [["192.0.2.1:5060", "0:00:01", "-", "3/-"]];
+    expect(table(["NEXT HOP OR AGENT", "AGE IN ALL", "PING", "TOTAL"], rows)).toBe(
+      "NEXT HOP OR AGENT  AGE IN ALL  PING  TOTAL\n192.0.2.1:5060        0:00:01     -    3/-",
+    );
   });
 
   it("writes a measure with its limit, or a dash for none", () => {
