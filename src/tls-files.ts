@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
+import { fileFault } from "./file-fault.ts";
 
 /** Names of PEM files; "" = none. */
 export interface TlsFiles {
@@ -30,7 +31,7 @@ export function readTlsFiles(files: TlsFiles, now: Date): TlsTexts | readonly Tl
     try {
       return readFileSync(name, "latin1");
     } catch (error) {
-      faults.push({ file, text: `found ${name}, which cannot be read: ${textOf(error)}` });
+      faults.push({ file, text: `found ${name}, which cannot be read: ${fileFault(error)}` });
       return undefined;
     }
   };

@@ -2,6 +2,7 @@ import type { WeirConfig } from "../config/config.ts";
 import { loadConfigFile } from "../config/load.ts";
 import { formatProblem } from "../config/problems.ts";
 import { type ErrorCode, WeirError } from "../errors.ts";
+import { fileFault } from "../file-fault.ts";
 
 /** Where the configuration is when the command line does not say. */
 export const defaultConfigFile = "config/weir.yaml";
@@ -23,13 +24,6 @@ export async function readConfiguration(file: string): Promise<WeirConfig | unde
   return undefined;
 }
 
-/** What the system says of a file, in words. */
-const fileFaults: Readonly<Record<string, string>> = {
-  ENOENT: "there is no such file",
-  EISDIR: "it is a directory",
-  EACCES: "it may not be read",
-};
-
 /**
  * One of our own errors in one line: its code, the setting that it is about where it is about one, its text and its
  * cause. Any other is a defect, and is thrown on.
@@ -39,8 +33,7 @@ export function explain(error: unknown): string {
   const { setting, reason } = error.detail;
   const parts = [error.code, ...(typeof setting === "string" ? [setting] : []), error.message];
   if (error.cause instanceof Error) {
-    const { code = "", message }: NodeJS.ErrnoException = error.cause;
-    parts.push((error.code === "WEIR_CONFIG_UNREADABLE" && fileFaults[code]) || message);
+    parts.push(error.code === "WEIR_CONFIG_UNREADABLE" ? fileFault(error.cause) : error.cause.message);
   } else if (typeof reason === "string") parts.push(reason);
   return parts.join(": ");
 }

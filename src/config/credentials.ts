@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { AgentParams } from "../agents/params.ts";
+import { fileFault } from "../file-fault.ts";
 import { type Credentials, Secret } from "../secret.ts";
 import type { Problems } from "./problems.ts";
 import type { Placed } from "./session-agents.ts";
@@ -63,8 +64,7 @@ function readSecretFile(name: string, { placeOf }: Placed<AgentParams>, problems
     if (line !== "") return new Secret(line);
     problems.error(place, `found ${name} empty, expected the password in its first line`);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    problems.error(place, `found ${name}, which cannot be read: ${reason}`);
+    problems.error(place, `found ${name}, which cannot be read: ${fileFault(error)}`);
   }
   return undefined;
 }

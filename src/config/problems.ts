@@ -55,8 +55,10 @@ export class Problems {
     return this.#sorted("error");
   }
 
+  /** But for those about a value that is an error as well: mending that will change it. */
   get warnings(): readonly Problem[] {
-    return this.#sorted("warning");
+    const wrong = new Set(this.errors.filter(({ path }) => path !== "").map(({ path }) => path));
+    return this.#sorted("warning").filter(({ path }) => !wrong.has(path));
   }
 
   #sorted(severity: Problem["severity"]): readonly Problem[] {

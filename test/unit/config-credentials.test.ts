@@ -45,7 +45,7 @@ describe("credentials", () => {
     ["auth-password-env: TRUNK_SECRET", /auth-password-env: found without auth-user/],
     ["auth-user: u\nauth-password-env: TRUNK_SECRET\nauth-password-file: secret", /expected one of the two/],
     ["auth-user: u\nauth-password-env: NOWHERE", /:5: .*found NOWHERE, which is not set/],
-    ["auth-user: u\nauth-password-file: missing", /:5: .*missing, which cannot be read/],
+    ["auth-user: u\nauth-password-file: missing", /:5: .*missing, which cannot be read: there is no such file$/],
     ["auth-user: u\nauth-password-file: empty", /empty, expected the password in its first line/],
     ["auth-user: 'a\"b'\nauth-password-env: TRUNK_SECRET", /expected a user name/],
   ])("are refused with the place of what is wrong: %s", (agent, message) => {

@@ -104,6 +104,18 @@ loging: {}
   });
 });
 
+describe("a value that is an error", () => {
+  it("is not warned about as well", () => {
+    const text = "session-agents: [{ hostname: a, ip-address: 192.0.2.300 }]\nlocal-policies: 5\n";
+    const loaded = loadConfig(text, "weir.yaml", {});
+    expect("errors" in loaded && loaded.errors.map(({ path }) => path)).toEqual([
+      "session-agents[0].ip-address",
+      "local-policies",
+    ]);
+    expect(loaded.warnings).toEqual([]);
+  });
+});
+
 describe("a list of addresses or codes", () => {
   it("is refused by its items, each with its own place", () => {
     const text = `signalling:

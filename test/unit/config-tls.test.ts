@@ -89,7 +89,7 @@ describe("signalling.tls", () => {
     [
       "a key that is not there",
       ["certificate: good.pem", "key: gone.key"],
-      "weir.yaml:4: signalling.tls.key: found gone.key, which cannot be read: ENOENT: no such file or directory, open 'gone.key'",
+      "weir.yaml:4: signalling.tls.key: found gone.key, which cannot be read: there is no such file",
     ],
     [
       "the key of another certificate",

@@ -1,0 +1,12 @@
+/** What the system says of a file that cannot be read, in words. */
+const faults: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such file",
+  EISDIR: "it is a directory",
+  EACCES: "it may not be read",
+};
+
+/** Why a file cannot be read, without its name, which whoever tells of it has said. The system's own text where we have no words for it. */
+export function fileFault(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return faults[(error as NodeJS.ErrnoException).code ?? ""] ?? error.message;
+}
