@@ -6,6 +6,7 @@ let scene: Scene;
 let peer: RawPeer;
 let rig: Rig;
 let app: App;
+let made = 0;
 
 afterEach(() => scene.close());
 
@@ -235,6 +236,30 @@ describe.each(links)("dialogs of an application %s", (_, start) => {
     peer.answer(subscribe, 200);
     await sent.next(200);
     expect(rig.engine.counters.alive.dialogs).toBe(0);
+    await scene.nothingLeft();
+  });
+
+  it.each([481, 408])("forgets a subscription of which the other side knows no more: %i", async (status) => {
+    const granted = async (): Promise<string> => {
+      peer.send(requestText(peer.port, { method: "SUBSCRIBE", callId: `sub-${++made}` }), rig.port);
+      const subscription = await app.next("SUBSCRIBE");
+      await app.respond(subscription, 200, { headers: { Expires: "3600" } });
+      await peer.next(200);
+      return subscription.res.stackDialogId;
+    };
+    const notify = await app.within(await granted(), "NOTIFY", { headers: { "Subscription-State": "active" } });
+    // Without an answer the engine gives one after timer F.
+    if (status !== 408) peer.answer(await peer.next("NOTIFY"), status);
+    await notify.next(status);
+    expect(rig.engine.counters.alive.dialogs).toBe(0);
+
+    const sent = await app.request({ uri: `sip:127.0.0.1:${peer.port}`, method: "SUBSCRIBE" });
+    const subscribe = await peer.next("SUBSCRIBE");
+    peer.answer(subscribe, 200);
+    await sent.next(200);
+    expect(rig.engine.counters.alive.dialogs).toBe(1);
+    peer.send(scene.peersRequest(subscribe, "NOTIFY", 1, ["Subscription-State: active"]), rig.port);
+    await app.respond(await app.next("NOTIFY"), status);
     await scene.nothingLeft();
   });
 

@@ -42,7 +42,7 @@ export abstract class OutgoingInvite extends OutgoingRequest {
     if (status === 100) return this.owner.link.reportTrying;
     if (status < 200) return this.#isNext(response) && this.progress(response);
     if (status < 300) return this.#success(response);
-    this.failed();
+    this.failed(status);
     return true;
   }
 

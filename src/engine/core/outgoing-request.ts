@@ -102,7 +102,7 @@ export abstract class OutgoingRequest implements ClientTransactionUser {
     if (this.#over) return;
     const request = parseMessage(this.#text, { lenient: true });
     this.end();
-    this.failed();
+    this.failed(status);
     if (!(request instanceof SipMessage)) return;
     const toTag = newTag();
     const text = responseTo(request, status, phrase === undefined ? { toTag } : { toTag, phrase }).body();
@@ -112,8 +112,8 @@ export abstract class OutgoingRequest implements ClientTransactionUser {
   /** A response has come. False: the application is not to see it. */
   protected abstract take(response: SipMessage, flow: Flow): boolean;
 
-  /** There will be no response. */
-  protected abstract failed(): void;
+  /** There will be no response; `status`: of the one made up in its place. */
+  protected abstract failed(status: number): void;
 
   protected end(): void {
     this.#over = true;

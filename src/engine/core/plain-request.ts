@@ -83,12 +83,12 @@ export class PlainRequest extends OutgoingRequest {
 /** A request other than INVITE and ACK within a dialog. */
 export class InDialogOutgoing extends OutgoingRequest {
   readonly #dialog: EngineDialog;
-  readonly #endsSubscription: boolean;
+  readonly #isLastNotify: boolean;
 
   constructor(core: CoreContext, owner: AppSession, dialog: EngineDialog, message: SipMessage) {
     super(core, owner, message.method, dialog.id);
     this.#dialog = dialog;
-    this.#endsSubscription = endsSubscription(message, dialog);
+    this.#isLastNotify = isLastNotify(message);
   }
 
   protected take(response: SipMessage): boolean {
@@ -98,22 +98,26 @@ export class InDialogOutgoing extends OutgoingRequest {
       refreshTarget(this.#dialog.data, response);
       if (status < 300 && this.method === "SUBSCRIBE") this.core.dialogs.subscribed(this.#dialog, undefined, response);
       // A BYE that is challenged will be sent again, so its dialog must still be there.
-      if (status !== 401 && status !== 407) this.#endDialog();
+      if (status !== 401 && status !== 407) this.#mayEndDialog(status);
     }
     return true;
   }
 
-  protected failed(): void {
-    this.#endDialog();
+  protected failed(status: number): void {
+    this.#mayEndDialog(status);
   }
 
-  #endDialog(): void {
-    if (this.method === "BYE" || this.#endsSubscription) this.core.dialogs.delete(this.#dialog);
+  #mayEndDialog(status: number): void {
+    const subscriptionEnds = this.#isLastNotify || endsSubscription(this.method, status);
+    if (this.method === "BYE" || (this.#dialog.subscription && subscriptionEnds))
+      this.core.dialogs.delete(this.#dialog);
   }
 }
 
-/** Whether this NOTIFY is the last one of a dialog that is only a subscription (RFC 6665 section 4.4.1). */
-export function endsSubscription(notify: SipMessage, dialog: EngineDialog): boolean {
-  if (notify.method !== "NOTIFY" || !dialog.subscription) return false;
-  return (notify.header("subscription-state") ?? "").toLowerCase().startsWith("terminated");
-}
+/** Whether this is the last NOTIFY of a subscription (RFC 6665 section 4.4.1). */
+export const isLastNotify = (request: SipMessage): boolean =>
+  request.method === "NOTIFY" && (request.header("subscription-state") ?? "").toLowerCase().startsWith("terminated");
+
+/** Whether an answer ends a subscription: whoever gives it knows it no more, or nobody does (RFC 5057 section 5.1). */
+export const endsSubscription = (method: string, status: number): boolean =>
+  (method === "NOTIFY" || method === "SUBSCRIBE") && (status === 481 || status === 408);

@@ -15,7 +15,7 @@ import { hangUp } from "./hang-up.ts";
 import { isOwnCallId } from "./identifiers.ts";
 import { IncomingRequest } from "./incoming-request.ts";
 import { pathOfHidden } from "./path-back.ts";
-import { endsSubscription, subscribes } from "./plain-request.ts";
+import { endsSubscription, isLastNotify, subscribes } from "./plain-request.ts";
 import { ReliableProvisionals } from "./reliable-provisionals.ts";
 
 /** Methods that make sense only within a dialog. */
@@ -209,7 +209,8 @@ export class Uas {
     if (dialog.incomingInvite === incoming) dialog.incomingInvite = undefined;
     if (dialog.incomingUpdate === incoming) dialog.incomingUpdate = undefined;
     const failedInvite = status >= 300 && dialog.data.state === "early" && incoming.method === "INVITE";
-    if (failedInvite || endsSubscription(server.request, dialog)) this.#core.dialogs.delete(dialog);
+    const subscriptionEnds = isLastNotify(server.request) || endsSubscription(incoming.method, status);
+    if (failedInvite || (dialog.subscription && subscriptionEnds)) this.#core.dialogs.delete(dialog);
   }
 
   /** An INVITE of ours that came back unchanged: whoever is next would only send it here again. */
