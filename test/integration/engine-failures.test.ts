@@ -1,19 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { links, Scene } from "./engine-scene.ts";
-import { type App, RawPeer, type Rig, requestText } from "./engine-support.ts";
+import { App, RawPeer, type Rig, requestText, virtualRig } from "./engine-support.ts";
 
 let scene: Scene;
 let peer: RawPeer;
 let rig: Rig;
 let app: App;
 
-afterEach(() => scene.close());
-
 describe.each(links)("what goes wrong for an application %s", (_, start) => {
   beforeEach(async () => {
     scene = await Scene.open(start);
     ({ peer, rig, app } = scene);
   });
+  afterEach(() => scene.close());
 
   it("gets a final response when the peer falls silent after the CANCEL", async () => {
     const { sent, invite } = await scene.outgoingCall();
@@ -181,5 +180,20 @@ describe.each(links)("what goes wrong for an application %s", (_, start) => {
     expect(terminated.method).toBe("INVITE");
     await cancelled;
     expect(app.count("BYE")).toBe(0);
+  });
+});
+
+describe("a request for a name that leads nowhere", () => {
+  it("is told in the log by that name", async () => {
+    const told: object[] = [];
+    rig = await virtualRig({}, { log: { warn: (detail: object) => told.push(detail), debug: () => {} } });
+    try {
+      const sent = await new App(rig.srf).request({ uri: "sip:100@nowhere.invalid", method: "INVITE" });
+      await sent.next(503);
+      const reason = "no address for the name";
+      expect(told).toEqual([{ peer: "nowhere.invalid", method: "INVITE", "call-id": expect.any(String), reason }]);
+    } finally {
+      await rig.close();
+    }
   });
 });

@@ -65,14 +65,15 @@ export class Uac {
     const send = (way: Flow | NoWay): void => {
       if (!session.here) return;
       if (typeof way !== "string") this.#sendNew(app, session, begun, way);
-      else if (way === "name") this.#nameFailed(app, session, begun);
+      else if (way === "name") this.#nameFailed(app, session, begun, nextHop);
       else this.#refuse(app, session, refusals[way](message));
     };
     const watch = message.method === "INVITE" ? "always" : "if-room";
     const [first = ""] = routeSet;
     const nearest = routeUri(first) ?? message.requestUri;
+    const nextHop = app.nextHop || nearest;
     const name = app.nextHop === "" ? undefined : parseUri(nearest)?.host;
-    this.#core.way.find(app.nextHop || nearest, true, send, { watch, name });
+    this.#core.way.find(nextHop, true, send, { watch, name });
   }
 
   /**
@@ -100,11 +101,17 @@ export class Uac {
   }
 
   /** A name that does not resolve is a transport failure to the application, so the request counts as sent. */
-  #nameFailed(app: AppMessage, session: AppSession, begun: NewRequest): void {
+  #nameFailed(app: AppMessage, session: AppSession, begun: NewRequest, nextHop: string): void {
     const callId = begun.callId || newCallId("invalid");
     const { outgoing, text } = this.#begin(app, session, { ...begun, callId }, undefined, newBranch());
     session.deliver(this.#core.frames.requestSent(app.frameId, text, nobody, outgoing.id));
     this.#core.counters.localFailures++;
+    this.#core.undelivered.tell({
+      peer: parseUri(nextHop)?.host ?? nextHop,
+      method: app.message.method,
+      "call-id": callId,
+      reason: "no address for the name",
+    });
     outgoing.makeUp(503, "DNS Error");
   }
 
