@@ -7,7 +7,7 @@ import { TcpLinkServer } from "../engine/link/tcp-link.ts";
 import { defaultTimers } from "../engine/transaction/timers.ts";
 import { withoutTls } from "../engine/transport/tls-settings.ts";
 import { listeningAs } from "../errors.ts";
-import { createLog } from "../operations/log.ts";
+import { createLog, flushed } from "../operations/log.ts";
 import { explain } from "./configuration.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { onShutdown } from "./shutdown-signals.ts";
@@ -34,7 +34,13 @@ export async function engine({ listen, admin, secret, ...files }: EngineCommandO
   });
   const links = new TcpLinkServer(running, { host: admin.address, port: admin.port, secret, log });
   const ended = new Promise<void>((resolve) => {
-    onShutdown({ first: () => resolve(), again: () => process.exit(1) });
+    onShutdown({
+      first(reason) {
+        log.info({ reason }, "asked to end");
+        resolve();
+      },
+      again: () => process.exit(1),
+    });
   });
   try {
     await listeningAs("--listen", running.start());
@@ -51,6 +57,8 @@ export async function engine({ listen, admin, secret, ...files }: EngineCommandO
   await ended;
   await links.stop();
   await running.stop();
+  log.info("stopped");
+  await flushed(log);
   return 0;
 }
 

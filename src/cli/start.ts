@@ -16,7 +16,10 @@ export async function start(file: string): Promise<number> {
         log.info({ reason }, "asked to end");
         resolve();
       },
-      again: () => stop(),
+      again(reason) {
+        log.warn({ reason }, "asked again, not waiting for calls");
+        stop();
+      },
     });
   });
   try {

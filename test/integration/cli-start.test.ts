@@ -160,6 +160,17 @@ describe("weir agents and weir calls", () => {
   });
 });
 
+describe("weir engine", () => {
+  it("says that it is up and that it was stopped, and ends with status 0", async () => {
+    const child = weir("engine", "--listen", "udp://127.0.0.1:0", "--admin", "127.0.0.1:0");
+    await eventually("the engine is up", () => output.includes('"msg":"engine up"'), { found: () => output });
+    child.kill("SIGTERM");
+    expect(await exitCode(child)).toBe(0);
+    expect(output).toContain('"reason":"SIGTERM","msg":"asked to end"');
+    expect(output).toContain('"msg":"stopped"');
+  });
+});
+
 describe("npm start", () => {
   const npmStart = () => run("npm", ["start", "--", "--config", "weir.yaml"]);
 

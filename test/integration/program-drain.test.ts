@@ -77,5 +77,6 @@ describe("the program told to end", () => {
     expect(await weir.exited()).toBe(0);
     expect(methodsAtAgent()).toContain("BYE");
     expect(caller.requests.map(({ method }) => method)).toEqual(["BYE"]);
+    expect(weir.log).toContain("asked again, not waiting for calls");
   });
 });
