@@ -62,17 +62,18 @@ function readRules(map: MapNode, path: string, problems: Problems): HeaderRule[]
     refuseUnknownKeys(item, itemPath, Object.keys(headerRuleParams), problems);
     const set = readTable(item, itemPath, headerRuleParams, problems);
     const rule = withDefaults<typeof headerRuleParams>(defaults, set);
-    checkRule(rule, set, (name, text) => {
-      problems.error(placeOf(item, itemPath, name), text);
-    });
-    rules.push(rule);
+    const refuse = (name: string, text: string): void => problems.error(placeOf(item, itemPath, name), text);
+    if (!item.entries.has("action")) refuse("action", "found nothing, expected add, remove or replace");
+    else if (set.has("action")) {
+      checkRule(rule, set, refuse);
+      rules.push(rule);
+    }
   }
   return rules;
 }
 
 function checkRule(rule: HeaderRule, set: ReadonlyMap<string, unknown>, refuse: (name: string, text: string) => void) {
   const { action, header, value, pattern } = rule;
-  if (!set.has("action")) refuse("action", "found nothing, expected add, remove or replace");
   if (!/^[\w!%*+'~.-]+$/.test(header)) refuse("header", `found "${header}", expected the name of a header field`);
   else if (ofTheLeg.has(header.toLowerCase())) {
     refuse("header", `found "${header}", which belongs to the leg and is not open to rules`);

@@ -101,7 +101,7 @@ function readHops(policy: MapNode, { path, names, problems }: Context): PolicyAt
     return carriers.length > 0 ? { ...hop, carriers } : hop;
   });
   const list = policy.entries.get(key)?.value;
-  if (list?.kind !== "list" || list.length === 0) {
+  if (list === undefined || (list.kind === "list" && list.length === 0)) {
     problems.error({ line: policy.line, path: childPath(path, key) }, "found nothing, expected at least one next-hop");
   }
   return hops;

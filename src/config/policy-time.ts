@@ -4,7 +4,9 @@ import type { Problems } from "./problems.ts";
 import { asMap, readTexts, refuseUnknownKeys } from "./read-map.ts";
 import { childPath, describe, type MapNode, type SourceNode } from "./source-node.ts";
 
-const days = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
+const days = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
+/** How policies name them, beside the whole word. */
+const shortOf = (day: string): string => day.slice(0, 3);
 const midnightAtEnd = 24 * 60;
 
 /** When a policy is in force (SEMANTICS.md section 6); undefined = always. Times are local. */
@@ -44,13 +46,14 @@ export function readPolicyTime(policy: MapNode, path: string, problems: Problems
 const refuse = (node: SourceNode, path: string, expected: string, problems: Problems): void =>
   problems.error({ line: node.line, path }, `found ${describe(node)}, expected ${expected}`);
 
+const dayOf = (name: string): string | undefined => days.find((day) => name === day || name === shortOf(day));
+
 function readDays(map: MapNode, path: string, problems: Problems): string[] {
   const found = readTexts({ map, key: "days-of-week", path, problems }, (text, place) => {
-    const names = text.split(",").map((name) => name.trim().toLowerCase().slice(0, 3));
-    for (const name of names) {
-      if (!days.includes(name)) problems.error(place(), `found "${text}", expected days such as mon, tue`);
-    }
-    return names;
+    const named = text.split(",").map((name) => dayOf(name.trim().toLowerCase()));
+    const known = named.filter((day) => day !== undefined);
+    if (known.length < named.length) problems.error(place(), `found "${text}", expected days such as mon, tue`);
+    return known.map(shortOf);
   });
   return [...new Set(found.flat())];
 }

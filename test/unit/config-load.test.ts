@@ -105,6 +105,17 @@ loging: {}
 });
 
 describe("a value that is an error", () => {
+  it.each([
+    ["header-rules: [{ id: x, rules: [{ action: ad, header: X-A }] }]", 'action: found "ad", expected add, remove'],
+    ["local-policies: [{ policy-attributes: { next-hop: a } }]", "policy-attributes: found a map, expected a list"],
+    ["local-policies: [{ policy-attributes: 5 }]", "policy-attributes: found 5, expected a list"],
+    ["local-policies: [{}]", "policy-attributes: found nothing, expected at least one next-hop"],
+  ])("is told once: %s", (text, expected) => {
+    const loaded = loadConfig(text, "weir.yaml", {});
+    if (!("errors" in loaded)) throw new Error("nothing was wrong");
+    expect(loaded.errors.map(formatProblem)).toEqual([expect.stringContaining(expected)]);
+  });
+
   it("is not warned about as well", () => {
     const text = "session-agents: [{ hostname: a, ip-address: 192.0.2.300 }]\nlocal-policies: 5\n";
     const loaded = loadConfig(text, "weir.yaml", {});
@@ -457,6 +468,7 @@ describe("a local policy", () => {
     "{ start: 24:01 }",
     "{ end: noon }",
     "{ days-of-week: [someday] }",
+    "{ days-of-week: monkey }",
     "{ activate: tomorrow }",
     "now",
     "{ from: 1 }",
