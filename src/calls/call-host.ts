@@ -1,4 +1,5 @@
 import type { Clock } from "../clock.ts";
+import type { SessionLimits } from "../config/config.ts";
 import type { Signalling } from "../signalling/port.ts";
 import type { Call } from "./call.ts";
 import type { HeaderRules } from "./header-rules.ts";
@@ -12,6 +13,8 @@ export type CallEnd =
   | "rejected"
   | "no-ack"
   | "dialog-gone"
+  | "session-expired"
+  | "life-limit"
   | "shutdown"
   | "link-lost";
 
@@ -21,6 +24,7 @@ export interface CallHost {
   readonly clock: Clock;
   readonly replies: LocalReplies;
   readonly headerRules: HeaderRules;
+  readonly sessionLimits: SessionLimits;
   /** 0 inclusive to 1 exclusive. */
   readonly random: () => number;
   /** From now on requests within this dialog are the call's. */

@@ -3,7 +3,7 @@ import type { AgentManager } from "../agents/agent-manager.ts";
 import type { Lease } from "../agents/lease.ts";
 import type { SessionAgent } from "../agents/session-agent.ts";
 import { type Clock, wallMinusMonotonic } from "../clock.ts";
-import type { RealmConfig } from "../config/config.ts";
+import type { RealmConfig, SessionLimits } from "../config/config.ts";
 import type { HeaderRuleSet } from "../config/header-rules.ts";
 import type { LocalResponseMap } from "../config/local-responses.ts";
 import { policyName, routeView, shortOf } from "../routing/explanation.ts";
@@ -29,6 +29,7 @@ import { Realms } from "./realms.ts";
 import { type CallRecord, type CallSnapshot, snapshotOf } from "./record.ts";
 import { RoutedRequest } from "./routed-request.ts";
 import { type PhoneBook, Routes } from "./routes.ts";
+import { noSessionLimits } from "./session-watch.ts";
 import { Subscriptions, subscribes } from "./subscriptions.ts";
 
 /** Takes REGISTERs, and knows the phones that they are from. */
@@ -54,6 +55,7 @@ export interface CallManagerConfig {
   readonly "retry-after": RetryAfterRange;
   readonly "local-response-map"?: LocalResponseMap;
   readonly "header-rules"?: readonly HeaderRuleSet[];
+  readonly sessions?: SessionLimits;
 }
 
 /** Takes calls in, finds the call a request belongs to, and knows all that are up. */
@@ -63,6 +65,7 @@ export class CallManager implements SignallingUser, CallHost {
   readonly clock: Clock;
   readonly replies: LocalReplies;
   readonly headerRules: HeaderRules;
+  readonly sessionLimits: SessionLimits;
   readonly random: () => number;
   readonly subscriptions: Subscriptions;
   readonly #agents: AgentManager;
@@ -84,6 +87,7 @@ export class CallManager implements SignallingUser, CallHost {
     this.random = parts.random;
     this.replies = new LocalReplies(config["retry-after"], parts.random, config["local-response-map"]);
     this.headerRules = new HeaderRules(config["header-rules"] ?? []);
+    this.sessionLimits = config.sessions ?? noSessionLimits;
     this.subscriptions = new Subscriptions(this);
     this.#agents = parts.agents;
     this.#routes = new Routes({ ...parts, phones: parts.registrar });

@@ -1,5 +1,11 @@
 import type { Lease, ReleaseReason } from "../agents/lease.ts";
-import { type IncomingAck, type IncomingRequest, type IncomingResponse, unheeded } from "../signalling/port.ts";
+import {
+  type Headers,
+  type IncomingAck,
+  type IncomingRequest,
+  type IncomingResponse,
+  unheeded,
+} from "../signalling/port.ts";
 import { Attempt, type AttemptOwner } from "./attempt.ts";
 import type { CallEnd, CallHost } from "./call-host.ts";
 import { CallLegs, otherSide } from "./call-legs.ts";
@@ -13,6 +19,7 @@ import { type Candidate, candidateAfter, candidateOf } from "./next-hop.ts";
 import type { CallRecord, Side } from "./record.ts";
 import { RelayedRequest, refusalAfter, type Treat } from "./relay.ts";
 import type { CallRoute } from "./route.ts";
+import { SessionWatch, type WatchedSession } from "./session-watch.ts";
 
 /** What a call needs until it is answered, and drops then. */
 interface Setup {
@@ -29,7 +36,7 @@ interface Setup {
 }
 
 /** One call: the caller's leg, and one agent's after another until one answers. */
-export class Call implements AttemptOwner, RelayHost {
+export class Call implements AttemptOwner, RelayHost, WatchedSession {
   readonly record: CallRecord;
   readonly #host: CallHost;
   #state: CallState = "routing";
@@ -38,6 +45,8 @@ export class Call implements AttemptOwner, RelayHost {
   /** The agent's 2xx that waits for the answer in the caller's ACK. */
   #unacknowledged: IncomingResponse | undefined;
   readonly #relay: DialogRelay;
+  /** From the answer on. */
+  #watch: SessionWatch | undefined;
   #end: CallEnd = "rejected";
   #status = 0;
 
@@ -63,6 +72,7 @@ export class Call implements AttemptOwner, RelayHost {
       route: plan.trace,
       startedAt: host.clock.now(),
       answeredAt: undefined,
+      expiresAt: undefined,
       refusal: undefined,
     };
     this.#legs = new CallLegs(host, this.record, callerLease);
@@ -93,7 +103,7 @@ export class Call implements AttemptOwner, RelayHost {
   }
 
   /** Ends the call whatever its state; both legs are told. */
-  abort(end: "shutdown" | "dialog-gone", refusal: LocalCause): void {
+  abort(end: CallEnd, refusal: LocalCause): void {
     this.#end = end;
     if (this.#setup) this.#setup.refusal = this.#host.replies.for(refusal);
     this.#step("abort");
@@ -102,6 +112,15 @@ export class Call implements AttemptOwner, RelayHost {
   /** A leg knows its dialog no more. Before the answer that is no end: other dialogs may be made. */
   dialogGone(): void {
     if (this.#state === "confirmed" || this.#state === "answered") this.abort("dialog-gone", "no-dialog");
+  }
+
+  overdue(end: "session-expired" | "life-limit"): void {
+    this.abort(end, "no-dialog");
+  }
+
+  refreshed(answer: Headers): void {
+    this.#watch?.refreshed(answer);
+    this.record.expiresAt = this.#watch?.expiresAt;
   }
 
   /** The engine is gone, and all its transactions and dialogs with it. */
@@ -330,6 +349,9 @@ export class Call implements AttemptOwner, RelayHost {
     if (setup.leg.lateOffer && response.body !== "") this.#unacknowledged = response;
     else response.ack();
     setup.leg.answer(response, this.#treat, () => this.#answerRefused());
+    this.#watch = new SessionWatch(this, this.#legs, this.#host);
+    this.#watch.start(response.headers);
+    this.record.expiresAt = this.#watch.expiresAt;
     this.#host.answered(this);
   }
 
@@ -376,6 +398,7 @@ export class Call implements AttemptOwner, RelayHost {
 
   /** The one end of every call. */
   #finish(): void {
+    this.#watch?.stop();
     this.#relay.abandon();
     const setup = this.#setup;
     this.#setup = undefined;
@@ -398,6 +421,8 @@ const releaseReasons: Readonly<Record<CallEnd, ReleaseReason>> = {
   shutdown: "shutdown",
   "no-ack": "error",
   "dialog-gone": "error",
+  "session-expired": "error",
+  "life-limit": "error",
   "link-lost": "error",
 };
 

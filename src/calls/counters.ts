@@ -21,6 +21,8 @@ export class CallCounters {
     rejected: 0,
     "no-ack": 0,
     "dialog-gone": 0,
+    "session-expired": 0,
+    "life-limit": 0,
     shutdown: 0,
     "link-lost": 0,
   };

@@ -1,4 +1,4 @@
-import type { Exchange, ExchangeUser, IncomingAck, IncomingRequest } from "../signalling/port.ts";
+import type { Exchange, ExchangeUser, Headers, IncomingAck, IncomingRequest } from "../signalling/port.ts";
 import { type CallLegs, otherSide } from "./call-legs.ts";
 import type { PassedKind } from "./header-rules.ts";
 import { relayedRequestHeaders } from "./headers.ts";
@@ -14,6 +14,8 @@ export interface RelayHost {
   readonly confirmed: boolean;
   /** A peer knows its dialog no more, or says nothing. */
   dialogGone(): void;
+  /** A 2xx to a request that refreshes the session has passed, with these fields (RFC 4028). */
+  refreshed(answer: Headers): void;
 }
 
 /** Passes requests within a call's dialogs from one leg to the other, and their responses back. */
@@ -63,6 +65,10 @@ export class DialogRelay implements InviteHost {
     this.#legs.pass(from, headers, kind);
   }
 
+  refreshed(answer: Headers): void {
+    this.#host.refreshed(answer);
+  }
+
   abandon(): void {
     this.#invite?.abandon();
     this.#waiting?.abandon();
@@ -84,7 +90,10 @@ export class DialogRelay implements InviteHost {
     this.pass(side, headers, "requests");
     const treat = (reply: Record<string, string>): void => this.pass(to, reply, "responses");
     const parts = { replies: this.replies, treat };
-    const user = new RelayedRequest(request, parts, (status) => this.#checkDialog(method, status));
+    const user = new RelayedRequest(request, parts, ({ status, headers: answer }) => {
+      if (method === "UPDATE" && status < 300) this.refreshed(answer);
+      this.#checkDialog(method, status);
+    });
     this.send(to, { method, headers, body }, user);
   }
 
@@ -102,8 +111,11 @@ export class DialogRelay implements InviteHost {
 
   /** A peer that knows the dialog no more, or says nothing, has ended it (RFC 3261 section 12.2.1.2). */
   #checkDialog(method: string, status: number): void {
-    if (status !== 481 && status !== 408) return;
+    if (!isGone(status)) return;
     // 481 to these speaks of a subscription or of a provisional response, not of the call (RFC 5057 section 5.1).
     if (method !== "NOTIFY" && method !== "SUBSCRIBE" && method !== "PRACK") this.#host.dialogGone();
   }
 }
+
+/** Whether a final response to a request within a dialog says that the peer has none (RFC 3261 section 12.2.1.2). */
+export const isGone = (status: number): boolean => status === 481 || status === 408;

@@ -38,6 +38,8 @@ export interface CallRecord {
   /** Monotonic. */
   readonly startedAt: Ms;
   answeredAt: Ms | undefined;
+  /** Monotonic: when the session ends unless it is refreshed (RFC 4028); undefined where no session timer runs. */
+  expiresAt: Ms | undefined;
   /** The name of Weir's own response, where the caller was refused with one. */
   refusal: LocalCause | undefined;
 }
@@ -50,6 +52,8 @@ export interface CallSnapshot {
   readonly agent: { readonly name: string; readonly callId: string };
   readonly started: string;
   readonly answered: string | null;
+  /** When its session timer runs out (RFC 4028). */
+  readonly expires: string | null;
   readonly attempts: readonly AttemptTrace[];
   readonly route: RouteView;
 }
@@ -64,6 +68,7 @@ export function snapshotOf(record: CallRecord, state: CallState, wallMinusMonoto
     agent: { name: record.agent, callId: record.attempts.at(-1)?.callId ?? "" },
     started: iso(record.startedAt),
     answered: record.answeredAt === undefined ? null : iso(record.answeredAt),
+    expires: record.expiresAt === undefined ? null : iso(record.expiresAt),
     attempts: record.attempts.map((attempt) => ({ ...attempt })),
     route: routeView(record.route, wallMinusMonotonic),
   };

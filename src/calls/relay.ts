@@ -43,10 +43,10 @@ function causeOf(outcome: Exclude<Ending, { kind: "response" }>): LocalCause {
 export class RelayedRequest implements ExchangeUser {
   readonly #request: IncomingRequest;
   readonly #parts: ReplyParts;
-  readonly #ended: ((status: number) => void) | undefined;
+  readonly #ended: ((reply: LocalReply) => void) | undefined;
 
-  /** `ended` hears the final status after it was passed back. */
-  constructor(request: IncomingRequest, parts: ReplyParts, ended?: (status: number) => void) {
+  /** `ended` hears the final response after it was passed back. */
+  constructor(request: IncomingRequest, parts: ReplyParts, ended?: (reply: LocalReply) => void) {
     this.#request = request;
     this.#parts = parts;
     this.#ended = ended;
@@ -59,6 +59,6 @@ export class RelayedRequest implements ExchangeUser {
   final(outcome: Outcome): void {
     const reply = replyTo(outcome, this.#parts);
     this.#request.respond(reply);
-    this.#ended?.(reply.status);
+    this.#ended?.(reply);
   }
 }

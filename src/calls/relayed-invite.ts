@@ -25,6 +25,8 @@ export interface InviteHost {
   /** Header rules, for a message that passes from that side to the other. */
   pass(from: Side, headers: Record<string, string>, kind: PassedKind): void;
   send(to: Side, request: InDialogRequest, user: ExchangeUser): Exchange;
+  /** A 2xx to it has passed, with these fields. */
+  refreshed(answer: Headers): void;
   /** It is over, its ACK included: the next one may come. `status` is the final response that was passed back. */
   inviteOver(invite: RelayedInvite, status: number): void;
 }
@@ -75,6 +77,7 @@ export class RelayedInvite implements ExchangeUser {
       this.#host.inviteOver(this, reply.status);
       return;
     }
+    this.#host.refreshed(reply.headers);
     if (awaitsAnswer) this.#unacknowledged = response;
     this.#request.respond(reply, (refused) => {
       if (refused !== undefined) this.acknowledged();

@@ -139,7 +139,7 @@ export class Subscription {
       granted = reply.expires ?? request.headers.expires;
       headerRules.apply(reply, "responses", receiver, sender);
     };
-    const user = new RelayedRequest(request, { replies, treat }, (status) => {
+    const user = new RelayedRequest(request, { replies, treat }, ({ status }) => {
       if (isOver(method, status, lasts)) this.end();
       else if (method === "SUBSCRIBE" && status < 300) this.#lastFor(granted);
     });

@@ -55,6 +55,13 @@ export interface RegistrationLimits {
   readonly "max-contacts": number;
 }
 
+/** What ends an answered call that nobody hangs up on. Seconds; 0 = never. */
+export interface SessionLimits {
+  readonly "max-life-limit": number;
+  /** Between the OPTIONS that are sent to both sides within the call. */
+  readonly "dialog-ping-interval": number;
+}
+
 /** How names become addresses (RFC 3263). */
 export interface DnsConfig {
   /** `address` or `address:port`; empty = those of the system. */
@@ -102,6 +109,7 @@ export interface WeirConfig {
   readonly "translation-rules": readonly TranslationParams[];
   readonly "header-rules": readonly HeaderRuleSet[];
   readonly failover: FailoverParams;
+  readonly sessions: SessionLimits;
   readonly registrations: RegistrationLimits;
   /** Seconds. Retry-After of refusals is drawn between the two (SEMANTICS.md section 7). */
   readonly "retry-after": { readonly min: number; readonly max: number };

@@ -97,6 +97,18 @@ export const systemParams = {
   },
   sources: sourceParams,
   failover: failoverParams,
+  sessions: {
+    "max-life-limit": seconds(
+      43_200,
+      2_000_000,
+      "After so long an answered call is ended with BYE to both sides: the last resort where both have left it without one. 0 = never.",
+    ),
+    "dialog-ping-interval": seconds(
+      0,
+      86_400,
+      "OPTIONS to both sides of every answered call so often; one that knows the call no more, or says nothing, ends it. 0 = never.",
+    ),
+  },
   registrations: {
     "max-registrations": {
       format: "number",

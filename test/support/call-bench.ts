@@ -4,6 +4,7 @@ import { AgentManager } from "../../src/agents/agent-manager.ts";
 import type { AgentParams } from "../../src/agents/params.ts";
 import type { SessionAgent } from "../../src/agents/session-agent.ts";
 import { CallManager, type CallManagerConfig } from "../../src/calls/call-manager.ts";
+import type { SessionLimits } from "../../src/config/config.ts";
 import { defaultsOf } from "../../src/params.ts";
 import { type FailoverParams, failoverParams, groupParams } from "../../src/routing/params.ts";
 import { Router } from "../../src/routing/router.ts";
@@ -17,6 +18,7 @@ export interface BenchOptions {
   readonly realm?: Partial<CallManagerConfig["realms"][number]>;
   readonly responses?: CallManagerConfig["local-response-map"];
   readonly rules?: Pick<CallManagerConfig, "header-rules">;
+  readonly sessions?: SessionLimits;
   /** No policy at all. */
   readonly noRoute?: boolean;
   /** One next hop that is no agent, instead of the agents. */
@@ -80,6 +82,7 @@ export class CallBench {
         "retry-after": { min: 2, max: 6 },
         ...(options.responses && { "local-response-map": options.responses }),
         ...options.rules,
+        ...(options.sessions && { sessions: options.sessions }),
       },
       { signalling: this.signalling, agents: this.agents, router: this.router, clock: this.clock, random, log },
     );

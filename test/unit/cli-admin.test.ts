@@ -40,6 +40,7 @@ const up: CallSnapshot = {
   agent: { name: "carrier-a", callId: "x" },
   started: "2026-01-01T10:00:00.000Z",
   answered: "2026-01-01T10:00:02.000Z",
+  expires: null,
   attempts: [{ agent: "carrier-a", callId: "x", outcome: "200" }],
   route: { policies: [], skipped: [] },
 };

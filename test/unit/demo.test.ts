@@ -239,6 +239,7 @@ describe("the page of the demo", () => {
       agent: { name: "wide", callId: "b" },
       started: "2024-05-01T10:00:05Z",
       answered: null,
+      expires: null,
       route: { policies: [], skipped: [] },
       attempts: [
         { agent: "moody", callId: "a", outcome: "503" },
