@@ -121,10 +121,11 @@ export class Uac {
     const requestUri = ownText(message.requestUri);
     const text = newRequestText(message, begun, flow ?? nowhere, branch);
     const dialogId = method === "INVITE" || subscribes(method) ? dialogIdOf(begun.callId, begun.fromTag) : "";
+    const contact = givenContact(message, flow ?? nowhere);
     const sent = {
-      ...{ requestUri, callId: begun.callId, cseq: begun.cseq },
-      contact: givenContact(message, flow ?? nowhere),
-      path: isPath(app.nextHop) ? app.nextHop : "",
+      ...{ requestUri, callId: ownText(begun.callId), cseq: begun.cseq },
+      contact: contact && ownText(contact),
+      path: isPath(app.nextHop) ? ownText(app.nextHop) : "",
       listener: flow ? hostPort(flow.localAddress, flow.localPort) : "",
     };
     const outgoing =

@@ -113,7 +113,7 @@ export function confirm(dialog: Dialog, response?: SipMessage): void {
 
 /** Our Contact from now on: `given` by the application, or what it gave before; undefined when it never gave one. */
 export function ownContact(dialog: Dialog | undefined, given: string | undefined): string | undefined {
-  if (given !== undefined && dialog !== undefined) dialog.localContact = given;
+  if (given !== undefined && dialog !== undefined) dialog.localContact = ownText(given);
   return given ?? (dialog?.localContact || undefined);
 }
 
