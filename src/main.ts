@@ -3,6 +3,7 @@ import { AgentManager } from "./agents/agent-manager.ts";
 import { CallManager } from "./calls/call-manager.ts";
 import { HeaderRules } from "./calls/header-rules.ts";
 import { LocalReplies } from "./calls/local-responses.ts";
+import { type LoadGauge, OverloadGuard } from "./calls/overload-guard.ts";
 import { type Clock, type Ms, systemClock, wallMinusMonotonic } from "./clock.ts";
 import { formatListenAddress } from "./config/addresses.ts";
 import type { WeirConfig } from "./config/config.ts";
@@ -18,7 +19,7 @@ import { engineMetrics } from "./operations/engine-metrics.ts";
 import { type ExplainQuery, readExplainQuery } from "./operations/explain-query.ts";
 import { groupViews } from "./operations/group-view.ts";
 import type { Log } from "./operations/log.ts";
-import { Metrics } from "./operations/metrics.ts";
+import { Metrics, single } from "./operations/metrics.ts";
 import { registrationMetrics } from "./operations/registration-metrics.ts";
 import { Registrations } from "./registrations/registrations.ts";
 import { Surrogates } from "./registrations/surrogates.ts";
@@ -61,6 +62,7 @@ export class Weir {
   readonly #signalling: Signalling;
   readonly #admin: AdminApi;
   readonly #names: Locator;
+  readonly #overload: OverloadGuard;
   /** Realms whose agents have moved, until the engine is told. */
   readonly #moved = new Set<string>();
   #stopped: Promise<void> | undefined;
@@ -93,12 +95,19 @@ export class Weir {
     this.registrations = new Registrations(config.registrations, { ...common, replies, headerRules });
     const registrar = this.registrations;
     this.#surrogates = new Surrogates(this.agents, { ...common, random, log });
-    this.calls = new CallManager(config, { ...common, agents: this.agents, log, registrar });
+    const changed = (overloaded: boolean, load: number): void => {
+      if (overloaded) log.warn({ load }, "overloaded: new calls are refused");
+      else log.info("no longer overloaded");
+    };
+    this.#overload = new OverloadGuard(config.overload["load-limit"], { clock, load: loopUtilization(), changed });
+    const overload = this.#overload;
+    this.calls = new CallManager(config, { ...common, agents: this.agents, log, registrar, overload });
     this.metrics = new Metrics(
       [
         ...agentMetrics(this.agents, watch),
         ...callMetrics(this.calls),
         ...registrationMetrics(this.registrations),
+        single("gauge", "weir_load", "Share of the last half second without rest.", () => this.#overload.load),
         watch.metric,
       ],
       () => engineMetrics(() => this.#signalling.engineCounters),
@@ -131,6 +140,7 @@ export class Weir {
       await this.stop();
       throw error;
     }
+    this.#overload.start();
     this.#surrogates.start();
     this.agents.startPings(new SipPinger(this.#signalling));
     const { engine, listen } = this.#config.signalling;
@@ -162,6 +172,7 @@ export class Weir {
   }
 
   async #stop(): Promise<void> {
+    this.#overload.stop();
     this.calls.endAll();
     const leaving = this.#surrogates.stop();
     if (leaving || this.calls.counters.received > 0) await this.#after(lingerMs);
@@ -216,4 +227,15 @@ export async function startWeir(config: WeirConfig, parts: WeirParts): Promise<W
   const weir = new Weir(config, parts);
   await weir.start();
   return weir;
+}
+
+/** How busy this thread is, by its event loop; waiting for the processor counts as work. */
+function loopUtilization(): LoadGauge {
+  let last = performance.eventLoopUtilization();
+  return () => {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, last);
+    last = now;
+    return utilization;
+  };
 }

@@ -46,6 +46,8 @@ export interface CallManagerParts {
   /** 0 inclusive to 1 exclusive. */
   readonly random: () => number;
   readonly log: Logger;
+  /** Whether a new request is one too many for the process; default: none is. */
+  readonly overload?: { refuses(): boolean };
   /** Without it no REGISTER is taken. */
   readonly registrar?: Registrar;
 }
@@ -72,6 +74,7 @@ export class CallManager implements SignallingUser, CallHost {
   readonly #routes: Routes;
   readonly #log: Logger;
   readonly #registrar: Registrar | undefined;
+  readonly #overload: CallManagerParts["overload"];
   readonly #realms: Realms;
   readonly #calls = new Set<Call>();
   readonly #byDialog = new Map<string, Call>();
@@ -93,6 +96,7 @@ export class CallManager implements SignallingUser, CallHost {
     this.#routes = new Routes({ ...parts, phones: parts.registrar });
     this.#log = parts.log;
     this.#registrar = parts.registrar;
+    this.#overload = parts.overload;
     this.#realms = new Realms(config.realms);
   }
 
@@ -226,6 +230,7 @@ export class CallManager implements SignallingUser, CallHost {
     const { method, headers } = request;
     if (!agent && realm.allow === "agents") return "unknown-source";
     if (tagOf(headers.to) !== "") return "no-dialog";
+    if (method === "REGISTER" && this.#overload?.refuses()) return "cpu-overload";
     const admission = agent?.admit({ direction: "inbound", method, answersChallenge: answersChallenge(headers) });
     if (admission?.admitted === false) return "recv-sa-exc-constraints";
     admission?.lease.release("done");
@@ -245,6 +250,7 @@ export class CallManager implements SignallingUser, CallHost {
     if (hopsLeft(request.headers) < 0) return "too-many-hops";
     if (this.#draining) return "draining";
     if (this.#repeatsCall(request)) return "loop";
+    if (this.#overload?.refuses()) return "cpu-overload";
     if (!agent) return realm.allow === "agents" ? "unknown-source" : { lease: undefined };
     const challenged = answersChallenge(request.headers);
     const admission = agent.admit({ direction: "inbound", method: "INVITE", answersChallenge: challenged });

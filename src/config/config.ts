@@ -110,6 +110,7 @@ export interface WeirConfig {
   readonly "header-rules": readonly HeaderRuleSet[];
   readonly failover: FailoverParams;
   readonly sessions: SessionLimits;
+  readonly overload: { /** Percent; 0 = none. */ readonly "load-limit": number };
   readonly registrations: RegistrationLimits;
   /** Seconds. Retry-After of refusals is drawn between the two (SEMANTICS.md section 7). */
   readonly "retry-after": { readonly min: number; readonly max: number };

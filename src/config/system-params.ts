@@ -109,6 +109,16 @@ export const systemParams = {
       "OPTIONS to both sides of every answered call so often; one that knows the call no more, or says nothing, ends it. 0 = never.",
     ),
   },
+  overload: {
+    "load-limit": {
+      format: "number",
+      unit: "%",
+      default: 98,
+      min: 0,
+      max: 100,
+      doc: "With less rest than this leaves, for two seconds, new calls and REGISTERs are refused (`cpu-overload`), as many as are too many. 0 = none ever.",
+    },
+  },
   registrations: {
     "max-registrations": {
       format: "number",

@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Holder } from "../support/held-call.ts";
+import { answeringAgent, type RawUa } from "../support/raw-ua.ts";
+import { Weir } from "../support/weir.ts";
+
+describe("a process without rest", () => {
+  let weir: Weir;
+  let agent: RawUa;
+
+  beforeAll(async () => {
+    // One percent is more than any call costs when they come one after the other.
+    weir = await Weir.start({
+      agents: { carrier: {} },
+      routes: { "100": ["carrier"] },
+      more: { overload: { "load-limit": 1 } },
+    });
+    agent = await answeringAgent(weir.agent("carrier"));
+  });
+  afterAll(async () => {
+    agent.close();
+    await weir?.stop();
+  });
+
+  it("refuses some of the new calls, keeps those that are up, and takes all again when it has rest", async () => {
+    const held = await Holder.at(weir);
+    expect((await held.call("100")).status).toBe(200);
+
+    const caller = await Holder.at(weir);
+    const statuses = new Map<number, number>();
+    let refusal = "";
+    const deadline = Date.now() + 25_000;
+    while ((statuses.get(503) ?? 0) < 10 && Date.now() < deadline) {
+      const final = await caller.call("100");
+      statuses.set(final.status, (statuses.get(final.status) ?? 0) + 1);
+      if (final.status === 503) refusal = final.header("Retry-After");
+      else await caller.hangUp();
+    }
+    expect([...statuses.keys()].sort()).toEqual([200, 503]);
+    expect(statuses.get(503)).toBe(10);
+    expect(Number(refusal)).toBeGreaterThan(0);
+    expect((await weir.view("carrier")).state.letter).toBe("I");
+    expect(weir.log).toContain("overloaded: new calls are refused");
+
+    await expect.poll(() => weir.log, { timeout: 20_000 }).toContain("no longer overloaded");
+    expect((await caller.call("100")).status).toBe(200);
+    await caller.close();
+    expect((await held.hangUp())?.status).toBe(200);
+    await held.close();
+    await weir.idle();
+  });
+});
