@@ -348,11 +348,12 @@ export class Call implements AttemptOwner, RelayHost, WatchedSession {
     this.#host.adopt(response.dialogId, this);
     if (setup.leg.lateOffer && response.body !== "") this.#unacknowledged = response;
     else response.ack();
-    setup.leg.answer(response, this.#treat, () => this.#answerRefused());
     this.#watch = new SessionWatch(this, this.#legs, this.#host);
     this.#watch.start(response.headers);
     this.record.expiresAt = this.#watch.expiresAt;
     this.#host.answered(this);
+    // Last, as the engine may refuse it at once, which ends the call.
+    setup.leg.answer(response, this.#treat, () => this.#answerRefused());
   }
 
   /** The caller's CANCEL overtook our 2xx: the engine has told the caller 487. */

@@ -23,6 +23,14 @@ function expectOver(bench: CallBench, end: string, agent: FakeExchange): void {
   expect(bench.calls.counters.ended).toMatchObject({ [end]: 1 });
 }
 
+it("nothing is minded of a call whose answer the engine refuses at once", () => {
+  const bench = new CallBench();
+  const caller = bench.invite();
+  caller.refusal = "larger than the engine takes";
+  bench.signalling.last("INVITE").respond(200, { body: answer, headers: { "session-expires": "1800" } });
+  expect([bench.calls.active, bench.clock.pending]).toEqual([0, 0]);
+});
+
 describe("a session timer (RFC 4028) that both sides have agreed on", () => {
   it("ends the call when nobody refreshes it, and frees its places", () => {
     const bench = new CallBench();
