@@ -113,10 +113,10 @@ export const systemParams = {
     "load-limit": {
       format: "number",
       unit: "%",
-      default: 98,
+      default: 0,
       min: 0,
       max: 100,
-      doc: "With less rest than this leaves, for two seconds, new calls and REGISTERs are refused (`cpu-overload`), as many as are too many. 0 = none ever.",
+      doc: "Busy for longer than this share of the time, for two seconds, the process refuses as many new calls and REGISTERs as are too many (`cpu-overload`). 0 = none ever. 98 suits a machine of its own; where others take its processor, waiting for it counts as work.",
     },
   },
   registrations: {

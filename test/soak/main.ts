@@ -143,7 +143,6 @@ function configuration(listen: string, admin: string, places: readonly Endpoint[
     return `  - { hostname: ${name}, ip-address: ${loopback}, port: ${places[index]?.port}, trans-timeouts: 0, time-to-resume: 2, ${ping}, ${limits} }`;
   });
   return `signalling: { listen: ["${listen}"], timers: { t1: ${t1}, t2: 800, t4: 1000 } }
-overload: { load-limit: 0 }
 admin: { listen: "${admin}" }
 logging: { level: error }
 drain: { timeout: 2 }
