@@ -250,8 +250,10 @@ export class CallManager implements SignallingUser, CallHost {
     if (hopsLeft(request.headers) < 0) return "too-many-hops";
     if (this.#draining) return "draining";
     if (this.#repeatsCall(request)) return "loop";
+    // Strangers, who may be what the load comes from, are told nothing else than at other times.
+    if (!agent && realm.allow === "agents") return "unknown-source";
     if (this.#overload?.refuses()) return "cpu-overload";
-    if (!agent) return realm.allow === "agents" ? "unknown-source" : { lease: undefined };
+    if (!agent) return { lease: undefined };
     const challenged = answersChallenge(request.headers);
     const admission = agent.admit({ direction: "inbound", method: "INVITE", answersChallenge: challenged });
     return admission.admitted ? { lease: admission.lease } : "recv-sa-exc-constraints";

@@ -3,7 +3,7 @@ import { AgentEvents } from "../../src/agents/agent-events.ts";
 import { AgentManager } from "../../src/agents/agent-manager.ts";
 import type { AgentParams } from "../../src/agents/params.ts";
 import type { SessionAgent } from "../../src/agents/session-agent.ts";
-import { CallManager, type CallManagerConfig } from "../../src/calls/call-manager.ts";
+import { CallManager, type CallManagerConfig, type CallManagerParts } from "../../src/calls/call-manager.ts";
 import type { SessionLimits } from "../../src/config/config.ts";
 import { defaultsOf } from "../../src/params.ts";
 import { type FailoverParams, failoverParams, groupParams } from "../../src/routing/params.ts";
@@ -19,6 +19,7 @@ export interface BenchOptions {
   readonly responses?: CallManagerConfig["local-response-map"];
   readonly rules?: Pick<CallManagerConfig, "header-rules">;
   readonly sessions?: SessionLimits;
+  readonly overload?: CallManagerParts["overload"];
   /** No policy at all. */
   readonly noRoute?: boolean;
   /** One next hop that is no agent, instead of the agents. */
@@ -84,7 +85,10 @@ export class CallBench {
         ...options.rules,
         ...(options.sessions && { sessions: options.sessions }),
       },
-      { signalling: this.signalling, agents: this.agents, router: this.router, clock: this.clock, random, log },
+      {
+        ...{ signalling: this.signalling, agents: this.agents, router: this.router, clock: this.clock, random, log },
+        ...(options.overload && { overload: options.overload }),
+      },
     );
   }
 

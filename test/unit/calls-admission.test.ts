@@ -83,6 +83,16 @@ describe("a caller is told (SEMANTICS section 7)", () => {
     });
   });
 
+  it("503 when the process has no time for it; strangers hear of that no more than of anything else", () => {
+    let asked = 0;
+    const overload = { refuses: () => ++asked > 0 };
+    expect(new CallBench({ overload }).invite().last).toMatchObject({ status: 503, headers: { "retry-after": "4" } });
+    const bench = new CallBench({ overload, realm: { allow: "agents" } });
+    expect(bench.invite().statuses).toEqual([403]);
+    expect(bench.invite({ source: { protocol: "udp", address: "127.0.0.11", port: 5060 } }).statuses).toEqual([503]);
+    expect(asked).toBe(2);
+  });
+
   it("483 when it may make no further hop, and nobody's place is taken", () => {
     const bench = new CallBench();
     expect(bench.invite({ headers: { "max-forwards": "0" } }).statuses).toEqual([483]);
