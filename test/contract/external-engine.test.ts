@@ -59,6 +59,7 @@ describe("the program on an engine outside", () => {
     await weir.ready();
     await serves();
     await eventually("the log telling so", () => weir.log.includes("signalling engine back"));
+    expect(weir.log.match(/signalling engine back/g)).toHaveLength(1);
     // Once for each attempt, with its reason.
     expect(weir.log).toMatch(/ECONNREFUSED.*signalling engine out of reach/);
     expect(weir.log).not.toMatch(/closed.*signalling engine out of reach/);
