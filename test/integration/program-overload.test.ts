@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { onDrachtio } from "../support/external-engine.ts";
 import { Holder } from "../support/held-call.ts";
 import { answeringAgent, type RawUa } from "../support/raw-ua.ts";
 import { Weir } from "../support/weir.ts";
@@ -21,7 +22,10 @@ describe("a process without rest", () => {
     await weir?.stop();
   });
 
-  it("refuses some of the new calls, keeps those that are up, and takes all again when it has rest", async () => {
+  it("refuses some of the new calls, keeps those that are up, and takes all again when it has rest", async ({
+    skip,
+  }) => {
+    skip(onDrachtio, "calls one after the other leave it rest: most of the work is drachtio-server's");
     const held = await Holder.at(weir);
     expect((await held.call("100")).status).toBe(200);
 
