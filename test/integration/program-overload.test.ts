@@ -9,11 +9,11 @@ describe("a process without rest", () => {
   let agent: RawUa;
 
   beforeAll(async () => {
-    // Calls one after the other keep it busier than this.
+    // Calls by forties keep it busier than this.
     weir = await Weir.start({
       agents: { carrier: {} },
       routes: { "100": ["carrier"] },
-      more: { overload: { "load-limit": 10 } },
+      more: { overload: { "load-limit": 5 } },
     });
     agent = await answeringAgent(weir.agent("carrier"));
   });
@@ -25,7 +25,7 @@ describe("a process without rest", () => {
   it("refuses some of the new calls, keeps those that are up, and takes all again when it has rest", async ({
     skip,
   }) => {
-    skip(onDrachtio, "calls one after the other leave it rest: most of the work is drachtio-server's");
+    skip(onDrachtio, "most of the work is drachtio-server's, and leaves Weir rest");
     const held = await Holder.at(weir);
     expect((await held.call("100")).status).toBe(200);
 
@@ -34,13 +34,15 @@ describe("a process without rest", () => {
     let refusal = "";
     const deadline = Date.now() + 25_000;
     while ((statuses.get(503) ?? 0) < 10 && Date.now() < deadline) {
-      const final = await caller.call("100");
-      statuses.set(final.status, (statuses.get(final.status) ?? 0) + 1);
-      if (final.status === 503) refusal = final.header("Retry-After");
-      else await caller.hangUp();
+      const finals = await Promise.all(Array.from({ length: 40 }, () => caller.call("100")));
+      for (const final of finals) {
+        statuses.set(final.status, (statuses.get(final.status) ?? 0) + 1);
+        if (final.status === 503) refusal = final.header("Retry-After");
+      }
+      await Promise.all(finals.map(() => caller.hangUp()));
     }
     expect([...statuses.keys()].sort()).toEqual([200, 503]);
-    expect(statuses.get(503)).toBe(10);
+    expect(statuses.get(503)).toBeGreaterThanOrEqual(10);
     expect(Number(refusal)).toBeGreaterThan(0);
     expect((await weir.view("carrier")).state.letter).toBe("I");
     expect(weir.log).toContain("overloaded: new calls are refused");
