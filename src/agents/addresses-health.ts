@@ -3,6 +3,7 @@ import { type Endpoint, endpointKey, inOrder, type Location } from "../location.
 import type { Evidence } from "./evidence.ts";
 import { type Health, type HealthCause, isPinged } from "./health.ts";
 import { type HealthFacts, HealthKeeper } from "./health-keeper.ts";
+import { type Hold, isOn } from "./hold.ts";
 import type { AgentParams } from "./params.ts";
 
 /** How long an address that was silent is not preferred, where the parameters leave it to pings. */
@@ -13,8 +14,8 @@ export interface AgentAddress {
   /** Undefined while it is not known where the agent's name leads: the signalling engine may know then. */
   readonly endpoint: Endpoint | undefined;
   readonly health: HealthKeeper;
-  /** Until then others are tried first: it was silent, which is not yet a verdict on its health. */
-  avoidedUntil: Ms;
+  /** While others are tried first: it was silent, which is not yet a verdict on its health. */
+  avoided: Hold | undefined;
   /** When a response last came from it. */
   lastActivity: Ms;
 }
@@ -94,7 +95,7 @@ export class AddressesHealth implements HealthFacts {
     const silent: Endpoint[] = [];
     for (const endpoint of inOrder(this.#location, random)) {
       const address = this.#addresses.get(endpointKey(endpoint));
-      if (address?.health.state.health === "in-service") (address.avoidedUntil > now ? silent : good).push(endpoint);
+      if (address?.health.state.health === "in-service") (isOn(address.avoided, now) ? silent : good).push(endpoint);
     }
     return good.concat(silent);
   }
@@ -103,7 +104,7 @@ export class AddressesHealth implements HealthFacts {
     const address = this.#addresses.get(evidence.endpoint ? endpointKey(evidence.endpoint) : "");
     if (!address) return;
     if (evidence.kind === "response") {
-      address.avoidedUntil = Number.NEGATIVE_INFINITY;
+      address.avoided = undefined;
       address.lastActivity = now;
     } else this.#avoid(address, now);
     address.health.observe(evidence, now);
@@ -126,7 +127,7 @@ export class AddressesHealth implements HealthFacts {
 
   #avoid(address: AgentAddress, now: Ms): void {
     const seconds = this.#params["ttr-no-response"] || this.#params["time-to-resume"];
-    address.avoidedUntil = now + (seconds * 1_000 || defaultAvoidance);
+    address.avoided = { from: now, until: now + (seconds * 1_000 || defaultAvoidance) };
   }
 
   #address(endpoint: Endpoint | undefined): AgentAddress {
@@ -135,7 +136,7 @@ export class AddressesHealth implements HealthFacts {
     });
     // A name that led nowhere is back when an address of it answers, where it is asked (SEMANTICS section 4.1).
     if (this.#nowhere && isPinged(this.#params)) health.begin("out-of-service", this.#nowhere, this.#clock.now());
-    return { endpoint, health, avoidedUntil: Number.NEGATIVE_INFINITY, lastActivity: Number.NEGATIVE_INFINITY };
+    return { endpoint, health, avoided: undefined, lastActivity: Number.NEGATIVE_INFINITY };
   }
 
   #derive(cause: HealthCause, now: Ms): void {

@@ -1,4 +1,5 @@
 import type { Ms } from "../clock.ts";
+import { type Hold, isOn } from "./hold.ts";
 import type { Limit } from "./limit.ts";
 import type { AgentParams } from "./params.ts";
 import { windowLength } from "./window-length.ts";
@@ -20,8 +21,8 @@ export class AnswerSeizure implements Limit {
   #window = 0;
   #attempts = 0;
   #answered = 0;
-  /** When the ratio fell too low; undefined while it holds nobody off. */
-  #trippedAt: Ms | undefined;
+  /** Since the ratio fell too low; undefined once the agent is judged afresh. */
+  #hold: Hold | undefined;
 
   constructor(params: AgentParams) {
     this.configure(params);
@@ -34,7 +35,7 @@ export class AnswerSeizure implements Limit {
   attempt(now: Ms): void {
     this.#moveTo(now);
     this.#attempts++;
-    if (this.#trippedAt === undefined && this.#tooLow(now)) this.#trippedAt = now;
+    if (this.#hold === undefined && this.#tooLow(now)) this.#hold = { from: now, until: now + this.#resumeMs };
   }
 
   answer(now: Ms): void {
@@ -55,7 +56,7 @@ export class AnswerSeizure implements Limit {
   }
 
   full(now: Ms): boolean {
-    return now < this.#heldUntil();
+    return isOn(this.#hold, now);
   }
 
   spare(now: Ms): number {
@@ -68,7 +69,7 @@ export class AnswerSeizure implements Limit {
 
   /** The end of time-to-resume after the ratio fell too low. */
   turnsAt(now: Ms): Ms {
-    return this.full(now) ? this.#heldUntil() : Number.POSITIVE_INFINITY;
+    return isOn(this.#hold, now) ? this.#hold.until : Number.POSITIVE_INFINITY;
   }
 
   configure(params: AgentParams): void {
@@ -77,12 +78,8 @@ export class AnswerSeizure implements Limit {
     this.#seizures = params["min-seizures"];
     this.#resumeMs = params["time-to-resume"] * 1000;
     this.#windowMs = windowLength(params, "sustain-rate-window");
-    if (this.#minimum === 0) this.#trippedAt = undefined;
-  }
-
-  #heldUntil(): Ms {
-    if (this.#trippedAt === undefined) return Number.NEGATIVE_INFINITY;
-    return this.#trippedAt + this.#resumeMs;
+    if (this.#minimum === 0) this.#hold = undefined;
+    else if (this.#hold) this.#hold = { ...this.#hold, until: this.#hold.from + this.#resumeMs };
   }
 
   #tooLow(now: Ms): boolean {
@@ -93,10 +90,10 @@ export class AnswerSeizure implements Limit {
 
   #moveTo(now: Ms): void {
     const window = Math.floor(now / this.#windowMs);
-    if (this.#trippedAt !== undefined) {
-      if (this.full(now)) return;
+    if (this.#hold !== undefined) {
+      if (isOn(this.#hold, now)) return;
       // After the hold the agent is judged afresh: the same few answers must not hold it again at its next attempt.
-      this.#trippedAt = undefined;
+      this.#hold = undefined;
     } else if (window === this.#window) {
       return;
     }

@@ -82,8 +82,8 @@ export class HealthKeeper implements HealthFacts {
     const due = timerOf(this.#state, this.#params);
     if (!due) return;
     const reason = due.event === "resume-timer" ? "time-to-resume" : "in-service-period";
-    this.#timer = this.#clock.after(Math.max(0, due.at - now), () =>
-      this.#apply(due.event, { reason }, this.#clock.now()),
-    );
+    // A state that is yet to begin is that of a clock that has jumped back since.
+    const delay = Math.max(0, due.at - Math.max(now, this.#state.since));
+    this.#timer = this.#clock.after(delay, () => this.#apply(due.event, { reason }, this.#clock.now()));
   }
 }

@@ -31,7 +31,8 @@ export function decidePing(facts: PingFacts, now: Ms, random: () => number): Pin
   // An agent that is not in service gets no traffic that could stand for a ping.
   if (facts.params["ping-send-mode"] === "continuous" || facts.health !== "in-service") return ping(true);
   const silentAt = facts.lastActivity + interval;
-  if (silentAt <= now) return ping(true);
+  // Activity that is yet to come was noted before the clock jumped back: it says nothing of this interval.
+  if (silentAt <= now || facts.lastActivity > now) return ping(true);
   // Later than the silence by up to 10 %, never earlier: it must have lasted for the whole interval.
   return { ping: false, nextAt: silentAt + interval * 0.1 * random() };
 }

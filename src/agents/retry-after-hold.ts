@@ -1,13 +1,14 @@
 import type { Ms } from "../clock.ts";
+import { type Hold, isOn } from "./hold.ts";
 import type { Limit } from "./limit.ts";
 import type { AgentParams } from "./params.ts";
 
-/** The hold that a 503 with Retry-After puts on an agent (SEMANTICS section 8). It only ever grows longer. */
+/** The hold that a 503 with Retry-After puts on an agent (SEMANTICS section 8). While it is on it only grows longer. */
 export class RetryAfterHold implements Limit {
   readonly name = "retry-after";
   readonly scope = "outbound";
   #params: AgentParams;
-  #until: Ms = Number.NEGATIVE_INFINITY;
+  #hold: Hold | undefined;
 
   constructor(params: AgentParams) {
     this.#params = params;
@@ -19,16 +20,17 @@ export class RetryAfterHold implements Limit {
   }
 
   hold(retryAfterS: number, now: Ms): void {
-    this.#until = Math.max(this.#until, now + Math.min(retryAfterS, this.maximum) * 1000);
+    const until = now + Math.min(retryAfterS, this.maximum) * 1000;
+    this.#hold = { from: now, until: isOn(this.#hold, now) ? Math.max(this.#hold.until, until) : until };
   }
 
   /** Seconds left. */
   value(now: Ms): number {
-    return Math.max(0, this.#until - now) / 1000;
+    return isOn(this.#hold, now) ? (this.#hold.until - now) / 1000 : 0;
   }
 
   full(now: Ms): boolean {
-    return now < this.#until;
+    return isOn(this.#hold, now);
   }
 
   spare(now: Ms): number {
@@ -36,12 +38,12 @@ export class RetryAfterHold implements Limit {
   }
 
   turnsAt(now: Ms): Ms {
-    return this.full(now) ? this.#until : Number.POSITIVE_INFINITY;
+    return isOn(this.#hold, now) ? this.#hold.until : Number.POSITIVE_INFINITY;
   }
 
   /** A lower cap shortens a hold that is on. */
   configure(params: AgentParams, now: Ms): void {
     this.#params = params;
-    this.#until = Math.min(this.#until, now + this.maximum * 1000);
+    if (this.#hold) this.#hold = { ...this.#hold, until: Math.min(this.#hold.until, now + this.maximum * 1000) };
   }
 }

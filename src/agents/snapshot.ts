@@ -5,6 +5,7 @@ import type { Scope } from "./attempt-counts.ts";
 import { burstRate } from "./burst-limit.ts";
 import type { Direction } from "./direction.ts";
 import type { Health } from "./health.ts";
+import { isOn } from "./hold.ts";
 import type { LatencyView } from "./latency.ts";
 import type { LimitName } from "./limit.ts";
 import type { Meters } from "./meters.ts";
@@ -155,7 +156,7 @@ function answerSeizureOf(meters: Meters, params: AgentParams, now: Ms): AgentSna
 
 /** Those that are known: before its name was looked up an agent has none. */
 function addressViews(addresses: readonly AgentAddress[], now: Ms, dateOf: (moment: Ms) => string): AddressView[] {
-  return addresses.flatMap(({ endpoint, health, avoidedUntil }) => {
+  return addresses.flatMap(({ endpoint, health, avoided }) => {
     if (!endpoint) return [];
     const { address, port, protocol } = endpoint;
     return {
@@ -163,7 +164,7 @@ function addressViews(addresses: readonly AgentAddress[], now: Ms, dateOf: (mome
       transport: protocol.toUpperCase(),
       health: health.state.health,
       reason: health.state.cause.reason,
-      silent: avoidedUntil > now,
+      silent: isOn(avoided, now),
       resumeAt: health.dueAt === undefined ? null : dateOf(health.dueAt),
     };
   });
