@@ -1,5 +1,6 @@
 import type { AgentParams } from "../../src/agents/params.ts";
 import type { AdmitRequest, Direction, StateLetter } from "../../src/agents/session-agent.ts";
+import type { CodeRange } from "../../src/params.ts";
 
 interface Attempt {
   readonly at: number;
@@ -7,6 +8,12 @@ interface Attempt {
   readonly method: string;
   /** new: a session or a new REGISTER; else a re-INVITE or an answer to a challenge. */
   readonly isNew: boolean;
+}
+
+export interface Answer {
+  readonly purpose: "traffic" | "ping";
+  readonly status: number;
+  readonly createsDialog?: boolean;
 }
 
 type Wanted = (attempt: Attempt) => boolean;
@@ -26,7 +33,7 @@ export class AgentModel {
   #retryAfterUntil = 0;
   #health: "in-service" | "out-of-service" | "standby" = "in-service";
   #healthSince = 0;
-  #silence = false;
+  #cause: "silence" | "code" | "name" = "silence";
   #timeouts = 0;
   #failedPings = 0;
   #goodPings = 0;
@@ -38,8 +45,7 @@ export class AgentModel {
   /** Time has come to `now`: timers that fell due on the way have their effect at their own moment. */
   pass(now: number): void {
     if (this.#health === "out-of-service") {
-      const noResponse = this.params["ttr-no-response"];
-      const waitMs = (this.#silence && noResponse > 0 ? noResponse : this.params["time-to-resume"]) * 1000;
+      const waitMs = this.#timeToResume() * 1000;
       if (waitMs > 0 && now >= this.#healthSince + waitMs) this.#return(this.#healthSince + waitMs);
     }
     if (this.#health === "standby") {
@@ -88,12 +94,17 @@ export class AgentModel {
     this.#answers.push(now);
   }
 
-  response(purpose: "traffic" | "ping", now: number): void {
+  response(answer: Answer, now: number): void {
+    const isOut = this.#health === "out-of-service";
+    if (this.#isListed(answer)) {
+      if (!isOut) this.#goOut("code", now);
+      else if (answer.purpose === "ping") this.#goodPings = 0;
+      return;
+    }
     this.#timeouts = 0;
-    if (purpose === "traffic") return;
+    if (answer.purpose === "traffic") return;
     this.#failedPings = 0;
-    if (this.#health === "out-of-service" && ++this.#goodPings >= this.params["ping-success-threshold"])
-      this.#return(now);
+    if (isOut && ++this.#goodPings >= this.params["ping-success-threshold"]) this.#return(now);
   }
 
   retryAfter(seconds: number, now: number): void {
@@ -109,16 +120,41 @@ export class AgentModel {
     }
     const count = purpose === "traffic" ? ++this.#timeouts : ++this.#failedPings;
     const threshold = this.params[purpose === "traffic" ? "trans-timeouts" : "ping-failure-threshold"];
-    if (count >= threshold || this.#health === "standby") this.#goOut(now);
+    if (count >= threshold || this.#health === "standby") this.#goOut("silence", now);
   }
 
-  transportFailure(now: number): void {
-    if (this.params["trans-timeouts"] > 0 && this.#health !== "out-of-service") this.#goOut(now);
+  transportFailure(purpose: "traffic" | "ping", now: number): void {
+    if (this.#health === "out-of-service") {
+      if (purpose === "ping") this.#goodPings = 0;
+    } else if (purpose === "ping" || this.params["trans-timeouts"] > 0) this.#goOut("silence", now);
   }
 
-  #goOut(now: number): void {
+  nameFailure(now: number): void {
+    if (this.#health === "out-of-service") this.#goodPings = 0;
+    else this.#goOut("name", now);
+  }
+
+  #goOut(cause: "silence" | "code" | "name", now: number): void {
     this.#enter("out-of-service", now);
-    this.#silence = true;
+    this.#cause = cause;
+  }
+
+  /** Seconds; 0 = never by timer. */
+  #timeToResume(): number {
+    const { params } = this;
+    if (this.#cause === "name" && params["ping-method"] !== "" && params["ping-interval"] > 0) return 0;
+    return (this.#cause !== "code" && params["ttr-no-response"]) || params["time-to-resume"];
+  }
+
+  /** A code of the list that takes an agent out in its mode. */
+  #isListed({ purpose, status, createsDialog }: Answer): boolean {
+    const { params } = this;
+    const covers = (list: readonly CodeRange[]): boolean => list.some(({ from, to }) => from <= status && status <= to);
+    if (purpose === "ping" && covers(params["ping-in-service-response-codes"])) return false;
+    if (params["ping-send-mode"] === "continuous") {
+      return purpose === "ping" && covers(params["ping-out-service-response-codes"]);
+    }
+    return (purpose === "ping" || createsDialog === true) && covers(params["out-service-response-codes"]);
   }
 
   #return(now: number): void {
