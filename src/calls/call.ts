@@ -9,38 +9,24 @@ import {
 import { Attempt, type AttemptOwner } from "./attempt.ts";
 import type { CallEnd, CallHost } from "./call-host.ts";
 import { CallLegs, otherSide } from "./call-legs.ts";
+import { CallSetup } from "./call-setup.ts";
 import { type CallAction, type CallEvent, type CallState, transitions } from "./call-states.ts";
 import type { CallerLeg } from "./caller-leg.ts";
 import { DialogRelay, type RelayHost } from "./dialog-relay.ts";
-import { type AttemptFailure, isOfThisAddress, mayFailOver, redirectionOf } from "./failover-policy.ts";
+import type { AttemptFailure } from "./failover-policy.ts";
 import { hopsLeft, relayedAck, relayedRequestHeaders } from "./headers.ts";
-import type { LocalCause, LocalReplies, LocalReply } from "./local-responses.ts";
-import { type Candidate, candidateAfter, candidateOf } from "./next-hop.ts";
+import type { LocalCause, LocalReplies } from "./local-responses.ts";
 import type { CallRecord, Side } from "./record.ts";
-import { RelayedRequest, refusalAfter, type Treat } from "./relay.ts";
+import { RelayedRequest, type Treat } from "./relay.ts";
 import type { CallRoute } from "./route.ts";
 import { SessionWatch, type WatchedSession } from "./session-watch.ts";
-
-/** What a call needs until it is answered, and drops then. */
-interface Setup {
-  readonly leg: CallerLeg;
-  readonly plan: CallRoute;
-  attempt: Attempt | undefined;
-  /** Of the attempt in force. */
-  candidate: Candidate | undefined;
-  /** Its early dialogs: more than one when the INVITE was forked. */
-  readonly early: Set<string>;
-  failure: AttemptFailure | undefined;
-  /** What the caller is refused with. */
-  refusal: LocalReply | undefined;
-}
 
 /** One call: the caller's leg, and one agent's after another until one answers. */
 export class Call implements AttemptOwner, RelayHost, WatchedSession {
   readonly record: CallRecord;
   readonly #host: CallHost;
   #state: CallState = "routing";
-  #setup: Setup | undefined;
+  #setup: CallSetup | undefined;
   readonly #legs: CallLegs;
   /** The agent's 2xx that waits for the answer in the caller's ACK. */
   #unacknowledged: IncomingResponse | undefined;
@@ -53,15 +39,8 @@ export class Call implements AttemptOwner, RelayHost, WatchedSession {
   constructor(host: CallHost, id: string, leg: CallerLeg, plan: CallRoute, callerLease: Lease | undefined) {
     const { headers, source } = leg.invite;
     this.#host = host;
-    this.#setup = {
-      leg,
-      plan,
-      attempt: undefined,
-      candidate: undefined,
-      early: new Set(),
-      failure: undefined,
-      refusal: undefined,
-    };
+    const { replies, random } = host;
+    this.#setup = new CallSetup(leg, plan, { replies, random, treat: this.#treat });
     this.record = {
       id,
       caller: { callId: leg.callId, from: headers.from ?? "", to: headers.to ?? "", source },
@@ -105,7 +84,7 @@ export class Call implements AttemptOwner, RelayHost, WatchedSession {
   /** Ends the call whatever its state; both legs are told. */
   abort(end: CallEnd, refusal: LocalCause): void {
     this.#end = end;
-    if (this.#setup) this.#setup.refusal = this.#host.replies.for(refusal);
+    this.#setup?.refuseWith(refusal);
     this.#step("abort");
   }
 
@@ -142,27 +121,9 @@ export class Call implements AttemptOwner, RelayHost, WatchedSession {
   failed(attempt: Attempt, failure: AttemptFailure): void {
     const setup = this.#setup;
     if (setup?.attempt !== attempt) return;
-    setup.failure = failure;
-    setup.leg.leaveAgent();
     this.#leaveEarly(setup.early);
     this.record.agentDialog = "";
-    setup.candidate = this.#elsewhere(setup, failure);
-    if (setup.candidate) {
-      this.#step("failover");
-      return;
-    }
-    const redirection = redirectionOf(failure, setup.plan, setup.leg.earlyMedia);
-    if (redirection === "loop") setup.refusal = this.#host.replies.for("loop");
-    const goesOn =
-      redirection === "none" ? mayFailOver(failure, setup.plan, setup.leg.earlyMedia) : redirection === "followed";
-    this.#step(goesOn ? "failover" : "reject");
-  }
-
-  /** Another address of the agent that failed: the same place, and no matter for the groups that it was chosen from. */
-  #elsewhere({ candidate, attempt, leg }: Setup, failure: AttemptFailure): Candidate | undefined {
-    const next = candidate && !leg.earlyMedia && isOfThisAddress(failure) ? candidateAfter(candidate) : undefined;
-    const lease = next && attempt?.takeLease();
-    return lease && { ...next, lease };
+    this.#step(setup.failed(failure) ? "failover" : "reject");
   }
 
   settled(attempt: Attempt): void {
@@ -240,10 +201,6 @@ export class Call implements AttemptOwner, RelayHost, WatchedSession {
     return (headers) => this.#legs.pass("agent", headers, "responses");
   }
 
-  #refusalAfter(failure: AttemptFailure, transport: string): LocalReply {
-    return refusalAfter(failure, { replies: this.#host.replies, transport, treat: this.#treat });
-  }
-
   // The machine.
 
   #step(event: CallEvent, input: StepInput = {}): void {
@@ -296,30 +253,18 @@ export class Call implements AttemptOwner, RelayHost, WatchedSession {
   #tryNext(): void {
     const setup = this.#setup;
     if (!setup) return;
-    const candidate = setup.candidate ?? this.#nextCandidate(setup);
+    const candidate = setup.next();
     if (!candidate) {
       this.#step("reject");
       return;
     }
     const attempt = new Attempt(this, this.#host, candidate);
     setup.attempt = attempt;
-    setup.candidate = candidate;
     this.#legs.attempt(attempt.agent);
     this.record.agent = candidate.hop.name;
     this.record.attempts.push(attempt.trace);
     this.#step("sent");
-    attempt.start(setup.leg.invite, setup.plan.failover, this.#legs.agentOn("caller"));
-  }
-
-  /** Undefined when there is none left, with the refusal that this means. */
-  #nextCandidate(setup: Setup): Candidate | undefined {
-    const selection = setup.plan.next();
-    if (selection.kind !== "exhausted") return candidateOf(selection, this.#host.random);
-    setup.refusal ??=
-      setup.failure && selection.cause !== "phone-unreachable"
-        ? this.#refusalAfter(setup.failure, setup.leg.transport)
-        : this.#host.replies.for(selection.cause);
-    return undefined;
+    attempt.start(setup.leg.invite, setup.failover, this.#legs.agentOn("caller"));
   }
 
   #relayProgress(response: IncomingResponse | undefined): void {
@@ -365,11 +310,7 @@ export class Call implements AttemptOwner, RelayHost, WatchedSession {
   #refuseCaller(): void {
     const setup = this.#setup;
     if (!setup) return;
-    const reply: LocalReply =
-      setup.refusal ??
-      (setup.failure
-        ? this.#refusalAfter(setup.failure, setup.leg.transport)
-        : this.#host.replies.for("next-hop-sa-oos"));
+    const reply = setup.refusal;
     this.#status = reply.status;
     this.record.refusal = reply.cause;
     setup.leg.refuse(reply);
