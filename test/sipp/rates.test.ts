@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AgentWatch } from "../support/agent-watch.ts";
 import { eventually } from "../support/eventually.ts";
@@ -19,6 +20,7 @@ const agents = {
   "max-sustain-rate": { "max-sustain-rate": rate, "sustain-rate-window": sustainWindow },
   "max-outbound-sustain-rate": { "max-outbound-sustain-rate": rate, "sustain-rate-window": sustainWindow },
   "max-inbound-sustain-rate": { "max-inbound-sustain-rate": rate, "sustain-rate-window": sustainWindow },
+  "max-register-sustain-rate": { "max-register-sustain-rate": rate, "sustain-rate-window": sustainWindow },
   "min-asr": { "min-asr": 50, "min-seizures": 4, "sustain-rate-window": 3_600, "time-to-resume": 1 },
   unanswered: { "min-asr": 1, "min-seizures": 3, "sustain-rate-window": 3_600, "time-to-resume": 60 },
   exempted: { constraints: "disabled", "max-outbound-sessions": 1 },
@@ -47,26 +49,57 @@ function perWindow(times: readonly number[], windowMs: number, phase: number): n
   return counts;
 }
 
-/** What the rule of the sustained rate lets through of calls offered evenly, when a window begins `phase` before the first. */
-function sustained(offered: number, windowMs: number, phase: number): number {
-  let previous = 0;
-  let current = 0;
-  let window = 0;
-  let admitted = 0;
-  for (let call = 0; call < offered; call++) {
-    const at = phase + (call * 1_000) / (3 * rate);
-    const now = Math.floor(at / windowMs);
-    if (now !== window) {
-      previous = now === window + 1 ? current : 0;
-      current = 0;
-      window = now;
+/** Counts by the windows of the sustained rate, the first of which begins at 0. */
+class SustainWindows {
+  readonly #windowMs = sustainWindow * 1_000;
+  #previous = 0;
+  #current = 0;
+  #window = 0;
+
+  /** By how many the attempts, one at this moment included, are more than the rule of the sustained rate allows. */
+  excess(at: number): number {
+    const window = Math.floor(at / this.#windowMs);
+    if (window !== this.#window) {
+      this.#previous = window === this.#window + 1 ? this.#current : 0;
+      this.#current = 0;
+      this.#window = window;
     }
-    if ((previous + current + 1) / (windowMs + (at % windowMs)) > rate / 1_000) continue;
-    current++;
-    admitted++;
+    return this.#previous + this.#current + 1 - (rate / 1_000) * (this.#windowMs + (at % this.#windowMs));
   }
-  return admitted;
+
+  count(): void {
+    this.#current++;
+  }
 }
+
+/** What the rule of the sustained rate lets through of what is offered at these moments. */
+function sustained(offered: readonly number[]): number {
+  const windows = new SustainWindows();
+  const admitted = offered.filter((at) => {
+    const isAdmitted = windows.excess(at) <= 0;
+    if (isAdmitted) windows.count();
+    return isAdmitted;
+  });
+  return admitted.length;
+}
+
+/** The most by which what came at these moments was above that rule. */
+function above(times: readonly number[]): number {
+  const windows = new SustainWindows();
+  const excess = times.map((at) => {
+    const found = windows.excess(at);
+    windows.count();
+    return found;
+  });
+  return Math.max(...excess);
+}
+
+/** Moments since the first window began, for each of a hundred phases that it may have had at the moment `start`. */
+const inPhases = (times: readonly number[], start: number): number[][] =>
+  phases.map((phase) => times.map((at) => at - start + phase * sustainWindow * 1_000));
+
+/** Three times the rate, since the first. */
+const evenly = Array.from({ length: 3 * rate * seconds }, (_, at) => (at * 1_000) / (3 * rate));
 
 const phases = Array.from({ length: 100 }, (_, at) => at / 100);
 
@@ -126,6 +159,33 @@ describeWithSipp("a rate", () => {
       "of %s lets through what its average allows, and that is all",
       async (limit) => averaged(await offer(...(await sides(limit)))),
     );
+
+    it("of max-register-sustain-rate lets through what its average allows, and that is all", async () => {
+      const name = "max-register-sustain-rate";
+      const phone = await Trunk.at(await weir.caller());
+      const start = performance.now();
+      const offered: number[] = [];
+      for (const after of evenly) {
+        await sleep(start + after - performance.now());
+        offered.push(performance.now());
+        phone.ask("REGISTER", weir.listen, numbers[name]);
+      }
+      await eventually("an answer to each REGISTER", () => phone.heard("REGISTER").length === offered.length);
+      const statuses = phone.heard("REGISTER");
+      phone.close();
+      const times = trunk(name).times("REGISTER");
+      averaged(times, offered);
+      // Once the first window is over, any two windows take together what the rate allows them, wherever they begin.
+      const twoWindows = times.map(
+        (from) => times.filter((at) => at >= from && at < from + 2_000 * sustainWindow).length,
+      );
+      const steady = twoWindows.filter((_, which) => (times[which] ?? 0) >= start + 1_000 * sustainWindow);
+      expect(Math.max(...steady)).toBeGreaterThanOrEqual(0.97 * rate * 2 * sustainWindow);
+      // One or two may come late, after the window that they were admitted in.
+      expect(Math.min(...inPhases(times, start).map(above))).toBeLessThanOrEqual(2);
+      expect([...new Set(statuses)].sort()).toEqual([200, 503]);
+      expect(statuses.filter((status) => status === 200)).toHaveLength(times.length);
+    });
   });
 
   // One after the other: what they send on goes to the same agent.
@@ -151,9 +211,8 @@ describeWithSipp("a rate", () => {
     expect(delivered).toBeGreaterThanOrEqual(0.97 * rate);
   }
 
-  function averaged(times: readonly number[]): void {
-    const windowMs = sustainWindow * 1_000;
-    const lawful = phases.map((phase) => sustained(3 * rate * seconds, windowMs, phase * windowMs));
+  function averaged(times: readonly number[], offered: readonly number[] = evenly): void {
+    const lawful = inPhases(offered, offered[0] ?? 0).map(sustained);
     expect(times.length).toBeGreaterThanOrEqual(Math.floor(0.97 * Math.min(...lawful)));
     expect(times.length).toBeLessThanOrEqual(Math.max(...lawful) + 1);
   }
