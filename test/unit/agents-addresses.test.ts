@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { AgentParams } from "../../src/agents/params.ts";
 import type { Endpoint, Location } from "../../src/location.ts";
-import { AgentBench } from "../support/agents.ts";
+import { AgentBench, agentWith } from "../support/agents.ts";
 import { FakePinger } from "../support/fake-pinger.ts";
 
 const one: Endpoint = { protocol: "udp", address: "192.0.2.1", port: 5070 };
@@ -46,6 +46,54 @@ describe("an agent known by name", () => {
     expect(addresses(scene)).toEqual(["192.0.2.1", "192.0.2.2"]);
   });
 
+  it.each([
+    ["ttr-no-response where there is one", { "ttr-no-response": 5 }, 5],
+    ["30 s where only pings bring it back", { "time-to-resume": 0, "ping-method": "OPTIONS", "ping-interval": 10 }, 30],
+  ])("is tried last at an address that was silent for %s", (_, params, seconds) => {
+    const scene = bench(params);
+    scene.agent.silent(one);
+    scene.clock.advance(seconds * 1_000 - 1);
+    expect(addresses(scene)).toEqual(["192.0.2.2", "192.0.2.1"]);
+    scene.clock.advance(1);
+    expect(addresses(scene)).toEqual(["192.0.2.1", "192.0.2.2"]);
+  });
+
+  it("is tried last at an address that a transaction timed out at, too few times to be out", () => {
+    const scene = bench({ "trans-timeouts": 2 });
+    scene.agent.observe({ kind: "timeout", purpose: "traffic", endpoint: one });
+    expect(addresses(scene)).toEqual(["192.0.2.2", "192.0.2.1"]);
+  });
+
+  it("is in standby as soon as one of its addresses is, the others still out", () => {
+    const scene = bench({ "in-service-period": 5 });
+    scene.agent.observe(refused(one));
+    scene.agent.observe(refused(two));
+    scene.agent.observe({ kind: "response", purpose: "ping", status: 200, endpoint: two });
+    expect([scene.agent.letter, addresses(scene)]).toEqual(["S", []]);
+    scene.clock.advance(5_000);
+    expect([scene.agent.letter, addresses(scene)]).toEqual(["I", ["192.0.2.2"]]);
+  });
+
+  it("takes new times for each of its addresses", () => {
+    const scene = bench();
+    scene.agent.observe(refused(one));
+    scene.agent.configure(agentWith({ ...scene.agent.params, "time-to-resume": 6 }));
+    scene.clock.advance(5_999);
+    expect(addresses(scene)).toEqual(["192.0.2.2"]);
+    scene.clock.advance(1);
+    expect(addresses(scene)).toContain("192.0.2.1");
+  });
+
+  it("keeps no timer of an address that its name leads to no longer", () => {
+    const scene = bench();
+    scene.agent.observe(refused(one));
+    scene.manager.locate("trunk.example", located(two));
+    expect(scene.clock.pending).toBe(0);
+    scene.agent.observe(refused(two));
+    scene.manager.locate("trunk.example", { failure: "no address" });
+    expect(scene.clock.pending).toBe(0);
+  });
+
   it("is out of service while its name leads nowhere, with that reason, and sets no timer to come back by", () => {
     const scene = bench();
     scene.manager.locate("trunk.example", { failure: "no address" });
@@ -68,6 +116,9 @@ describe("an agent known by name", () => {
     scene.clock.advance(11_000);
     expect(pinger.sent[before]?.request.endpoint).toEqual(one);
     expect([scene.agent.letter, scene.agent.reason]).toEqual(["I", "ping-answered"]);
+    // An address that is found once the name leads somewhere is as good as any that is new.
+    scene.manager.locate("trunk.example", located(one, two));
+    expect(addresses(scene)).toEqual(["192.0.2.1", "192.0.2.2"]);
   });
 
   it("keeps the health of addresses that stay, and starts new ones in service", () => {
@@ -147,6 +198,28 @@ describe("the pings of an agent known by name", () => {
     dead.clear();
     scene.clock.advance(15_000);
     expect(addresses(scene)).toEqual(["192.0.2.1", "192.0.2.2"]);
+  });
+
+  it("are spared to the address that answers calls, not to the others, in keep-alive mode", () => {
+    const scene = bench({ ...pinged, "ping-send-mode": "keep-alive" });
+    const pinger = new FakePinger(scene.clock);
+    scene.manager.startPings(pinger);
+    for (let second = 0; second < 60; second++) {
+      scene.agent.observe({ kind: "response", purpose: "traffic", status: 200, endpoint: one });
+      scene.clock.advance(1_000);
+    }
+    expect(new Set(pinger.sent.map(({ request }) => request.endpoint))).toEqual(new Set([two]));
+  });
+
+  it("go to the first address where ping-all-addresses is disabled and none is in service", () => {
+    const scene = bench({ ...pinged, "ping-all-addresses": "disabled", "time-to-resume": 0 });
+    const pinger = new FakePinger(scene.clock);
+    pinger.answer = { kind: "timeout" };
+    scene.manager.startPings(pinger);
+    scene.agent.observe(refused(one));
+    scene.agent.observe(refused(two));
+    scene.clock.advance(60_000);
+    expect(new Set(pinger.sent.map(({ request }) => request.endpoint))).toEqual(new Set([one]));
   });
 
   it("go to the foremost address alone where ping-all-addresses is disabled", () => {

@@ -128,6 +128,12 @@ describe("SEMANTICS 4.2, what brings it back", () => {
       answer(503),
       30,
     ],
+    [
+      "time-to-resume where the cause was a response to a ping",
+      { "ttr-no-response": 5, "out-service-response-codes": codes(503) },
+      pingAnswer(503),
+      30,
+    ],
     ["time-to-resume where ttr-no-response is 0", { "time-to-resume": 7 }, pingTimeout, 7],
     ["time-to-resume 0 = never by timer", { "time-to-resume": 0, ...pinged }, timeout, undefined],
     ["no timer for a name that did not resolve while pings will tell", pinged, nameFailure, undefined],
@@ -170,12 +176,6 @@ describe("SEMANTICS 4.2, what brings it back", () => {
       [pingAnswer(200), pingAnswer(200)],
       "O",
     ],
-    [
-      "a failed ping starts the count anew",
-      { "ping-success-threshold": 2 },
-      [pingAnswer(200), pingTimeout, pingAnswer(200)],
-      "O",
-    ],
     ["two in a row", { "ping-success-threshold": 2 }, [pingTimeout, pingAnswer(200), pingAnswer(200)], "I"],
     ["real traffic answered is no evidence", {}, [answer(200), answer(200)], "O"],
   ] as const)("ping answered: %s", (_, params: Partial<AgentParams>, evidence, expected) => {
@@ -183,6 +183,20 @@ describe("SEMANTICS 4.2, what brings it back", () => {
     for (const each of evidence) bench.agent.observe(each);
     expect(bench.agent.letter).toBe(expected);
   });
+
+  it.each([pingTimeout, pingRefused, pingAnswer(503), nameFailure])(
+    "ping-success-threshold counts good pings that nothing comes between: %o",
+    (bad) => {
+      const { bench } = back(
+        { ...pinged, "ping-success-threshold": 2, "out-service-response-codes": codes(503) },
+        timeout,
+      );
+      for (const each of [pingAnswer(200), bad, pingAnswer(200)]) bench.agent.observe(each);
+      expect(bench.agent.letter).toBe("O");
+      bench.agent.observe(pingAnswer(200));
+      expect(bench.agent.letter).toBe("I");
+    },
+  );
 
   it("in-service-period: standby first, in service when it elapses with no new failure", () => {
     const { bench } = back({ "in-service-period": 5 }, timeout);

@@ -102,6 +102,17 @@ describe("SEMANTICS 4.3, when a ping is sent", () => {
     expect([0, 0.5, 1].map((random) => decidePing(facts, 0, () => random).nextAt)).toEqual([9_000, 10_000, 11_000]);
   });
 
+  it("keep-alive: decides again when the silence may have lasted for the interval, and up to 10 % later", () => {
+    const params = agentWith(keepAlive);
+    const facts = { params, admin: "enabled", health: "in-service", lastActivity: 5_000 } as const;
+    const after = [0, 1].map((random) => decidePing(facts, 10_000, () => random));
+    expect(after).toEqual([
+      { ping: false, nextAt: 15_000 },
+      { ping: false, nextAt: 16_000 },
+    ]);
+    expect(decidePing(facts, 15_000, () => 0).ping).toBe(true);
+  });
+
   it("spreads agents that start together over the interval", () => {
     let seed = 0;
     const random = () => (seed = (seed + 0.37) % 1);
