@@ -3,15 +3,24 @@ import type { Strategy } from "./params.ts";
 
 /** What a group remembers from one choice to the next. */
 export interface Memory {
-  /** Place of the member chosen last; -1 before the first choice. */
+  /** round-robin: place of the member chosen last; -1 before the first choice. */
   last: number;
+  /** Choices so far, where equals take turns. */
+  choices: number;
+  /** Where equals take turns, by place: which of the choices a member was last, counted from 1; none before its first. */
+  readonly turns: number[];
   /** prop-dist: what each member has earned and not yet been paid, in calls. */
   readonly credit: Map<Member, number>;
 }
 
-export const newMemory = (): Memory => ({ last: -1, credit: new Map() });
+export const newMemory = (): Memory => ({ last: -1, choices: 0, turns: [], credit: new Map() });
 
-export const copyOf = (memory: Memory): Memory => ({ last: memory.last, credit: new Map(memory.credit) });
+export const copyOf = ({ last, choices, turns, credit }: Memory): Memory => ({
+  last,
+  choices,
+  turns: [...turns],
+  credit: new Map(credit),
+});
 
 /** Picks among the members that pass `eligible` (SEMANTICS.md section 5). Nothing but `memory` changes. */
 export type Chooser = (
@@ -23,11 +32,20 @@ export type Chooser = (
 export const choosers: Record<Strategy, Chooser> = {
   hunt: (members, eligible) => members.find(eligible),
 
-  "round-robin": (members, eligible, memory) => leastFirst(members, eligible, memory),
+  "round-robin": (members, eligible, memory) => {
+    for (let step = 1; step <= members.length; step++) {
+      const at = (memory.last + step) % members.length;
+      const member = members[at];
+      if (!member || !eligible(member)) continue;
+      memory.last = at;
+      return member;
+    }
+    return undefined;
+  },
 
-  "least-busy": (members, eligible, memory) => leastFirst(members, eligible, memory, loadOf),
+  "least-busy": (members, eligible, memory) => leastOf(members, eligible, memory, loadOf),
 
-  "low-sus-rate": (members, eligible, memory) => leastFirst(members, eligible, memory, sustainedRate),
+  "low-sus-rate": (members, eligible, memory) => leastOf(members, eligible, memory, sustainedRate),
 
   /** Smooth weighted rotation: each round every eligible member earns its share of a call, the richest pays one call. */
   "prop-dist": (members, eligible, { credit }) => {
@@ -50,29 +68,29 @@ export const choosers: Record<Strategy, Chooser> = {
   },
 };
 
-/** The least by `measure`, or any without it; equals take turns, starting after the last one chosen. */
-function leastFirst(
+/**
+ * The least by `measure`; of equals the one whose last turn is longest ago. To go on after whoever was chosen last is not
+ * enough: a member between equals that is full most of the time would hand each of its turns to the one behind it.
+ */
+function leastOf(
   members: readonly Member[],
   eligible: (member: Member) => boolean,
   memory: Memory,
-  measure?: (member: Member) => number,
+  measure: (member: Member) => number,
 ): Member | undefined {
-  let best: Member | undefined;
-  let least = Number.POSITIVE_INFINITY;
+  const { turns } = memory;
   let bestAt = -1;
-  for (let step = 1; step <= members.length; step++) {
-    const at = (memory.last + step) % members.length;
+  let least = Number.POSITIVE_INFINITY;
+  for (let at = 0; at < members.length; at++) {
     const member = members[at];
     if (!member || !eligible(member)) continue;
-    const measured = measure ? measure(member) : 0;
-    if (best !== undefined && measured >= least) continue;
-    best = member;
-    least = measured;
+    const measured = measure(member);
+    if (measured > least || (measured === least && (turns[at] ?? 0) >= (turns[bestAt] ?? 0))) continue;
     bestAt = at;
-    if (!measure) break;
+    least = measured;
   }
-  if (best !== undefined) memory.last = bestAt;
-  return best;
+  if (bestAt >= 0) turns[bestAt] = ++memory.choices;
+  return members[bestAt];
 }
 
 /**
