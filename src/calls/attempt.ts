@@ -2,6 +2,7 @@ import type { Evidence } from "../agents/evidence.ts";
 import type { Lease, ReleaseReason } from "../agents/lease.ts";
 import type { SessionAgent } from "../agents/session-agent.ts";
 import type { Clock, Ms, Timer } from "../clock.ts";
+import { policyName } from "../routing/explanation.ts";
 import type { FailoverParams } from "../routing/params.ts";
 import { hostPort } from "../signalling/addresses.ts";
 import { routeTo } from "../signalling/next-hop.ts";
@@ -74,11 +75,12 @@ export class Attempt implements ExchangeUser {
     this.#candidate = candidate;
     this.agent = candidate.agent;
     this.#lease = candidate.lease;
-    const { hop, group } = candidate;
+    const { hop, group, policy } = candidate;
     const address = hop.endpoint && hostPort(hop.endpoint.address, hop.endpoint.port);
     this.trace = {
       agent: hop.name,
       ...(group !== undefined && { group }),
+      ...(policy !== undefined && { policy: policyName(policy) }),
       ...(address !== undefined && { address }),
       callId: "",
       outcome: "calling",

@@ -275,12 +275,16 @@ export class CallManager implements SignallingUser, CallHost {
     return this.#byDialog.has(theirs) ? theirs : dialogIdOf(headers["call-id"] ?? "", tagOf(headers.to));
   }
 
-  /** The route in short, or whole where the log is to tell much. */
-  #whyOf({ route }: CallRecord): object {
+  /**
+   * The route in short, or whole where the log is to tell much. The policy is that of the last attempt; where there was none
+   * the first that matched.
+   */
+  #whyOf({ route, attempts }: CallRecord): object {
     if (this.#log.isLevelEnabled("debug")) return { route: routeView(route, wallMinusMonotonic(this.clock)) };
     const [hop] = route.hops;
     const skipped = route.passedOver.map(shortOf);
-    return { ...(hop && { policy: policyName(hop.order) }), ...(skipped.length > 0 && { skipped }) };
+    const policy = attempts.at(-1)?.policy ?? (hop && policyName(hop.order));
+    return { ...(policy !== undefined && { policy }), ...(skipped.length > 0 && { skipped }) };
   }
 
   #logEnd({ record }: Call, end: CallEnd, status: number): void {

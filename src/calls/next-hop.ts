@@ -22,6 +22,8 @@ export interface Destination {
 export interface Candidate extends Destination {
   readonly agent?: SessionAgent;
   readonly group?: string;
+  /** Position in the configuration of the policy that it comes from; none for a phone. */
+  readonly policy?: number;
   readonly lease?: Lease;
   /** Other addresses of the agent, to be tried within the same place where this one cannot be reached (RFC 3263 section 4.3). */
   readonly others?: readonly Endpoint[];
@@ -38,8 +40,8 @@ export function candidateOf(
   random: () => number = () => 0,
 ): Candidate {
   if (selection.kind === "phone") return { hop: hopOfPhone(selection.phone) };
-  const { numbers, redirect } = selection;
-  const way = { ...(numbers && { numbers }), ...(redirect && { redirect }) };
+  const { policy, numbers, redirect } = selection;
+  const way = { policy, ...(numbers && { numbers }), ...(redirect && { redirect }) };
   if (selection.kind === "address") return { hop: hopOfAddress(selection.address), ...way };
   const { agent, lease, group } = selection;
   const [endpoint, ...others] = agent.route(random).slice(0, maxAddresses);

@@ -12,6 +12,8 @@ export interface AttemptTrace {
   readonly agent: string;
   /** The group that the agent was chosen from, where it was from one. */
   readonly group?: string;
+  /** The policy that it comes from, as the route names it; none for a phone. */
+  readonly policy?: string;
   /** Which of the addresses of an agent that is known by name. */
   readonly address?: string;
   /** "" until the engine has accepted it. */

@@ -52,11 +52,12 @@ export function explanationText(explanation: Explanation): string {
     ),
     section(
       "candidates, each after the one before it has failed",
-      ["", "NEXT HOP", "GROUP", "CALLED", "CALLING"],
+      ["", "NEXT HOP", "GROUP", "POLICY", "CALLED", "CALLING"],
       candidates.map((candidate, at) => [
         String(at + 1),
         nameOf(candidate),
         candidate.group ?? "",
+        candidate.policy,
         candidate.called ?? request.to,
         candidate.calling ?? request.from,
       ]),

@@ -45,6 +45,8 @@ export interface CandidateView {
   readonly agent?: string;
   readonly address?: string;
   readonly group?: string;
+  /** The policy that it comes from, as in `policies`. */
+  readonly policy: string;
   /** The called and calling number that it would be sent, where they are translated. */
   readonly called?: string;
   readonly calling?: string;
@@ -107,7 +109,7 @@ export function explained(plan: RoutePlan, unfit: readonly Unfit[], wallMinusMon
       selection.kind === "agent"
         ? { agent: selection.agent.hostname, ...(selection.group !== undefined && { group: selection.group }) }
         : { address: selection.address };
-    candidates.push({ ...where, ...selection.numbers });
+    candidates.push({ ...where, policy: policyName(selection.policy), ...selection.numbers });
     plan.failed();
   }
 }

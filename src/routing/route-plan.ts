@@ -15,8 +15,10 @@ export type Selection =
   | (Way & { readonly kind: "address"; readonly address: string })
   | { readonly kind: "exhausted"; readonly cause: ExhaustedCause };
 
-/** How the request is changed on its way to a next hop. */
+/** What led to a next hop, and how the request is changed on its way there. */
 interface Way {
+  /** Position in the configuration of the policy that it comes from. */
+  readonly policy: number;
   /** The numbers it is sent with; undefined = as they came. */
   readonly numbers?: Numbers;
   /** The Contact of a 3xx that is followed. */
@@ -99,6 +101,8 @@ export class RoutePlan implements Search {
   /** Where Contacts have led or would lead back to. */
   #visited: Set<string> | undefined;
   #at = 0;
+  /** The policy that is asked, by its position; while Contacts are followed that of the attempt that named them. */
+  #policy = -1;
   #attempts = 0;
   /** What the attempt last selected goes to. */
   #last: Target | undefined;
@@ -208,7 +212,7 @@ export class RoutePlan implements Search {
       this.#following = true;
       if (!agent) {
         this.#attempt({ address: redirect.uri });
-        return { kind: "address", address: redirect.uri, redirect };
+        return { kind: "address", address: redirect.uri, policy: this.#policy, redirect };
       }
       const selection = this.#take(agent, undefined, redirect);
       if (selection) return selection;
@@ -218,8 +222,10 @@ export class RoutePlan implements Search {
   }
 
   #nextTarget(): Selection | undefined {
-    for (let target = this.#target; target; this.#leave(), target = this.#target) {
-      const selection = this.#select(target);
+    const { hops } = this.trace;
+    for (let hop = hops[this.#at]; hop; this.#leave(), hop = hops[this.#at]) {
+      this.#policy = hop.order;
+      const selection = this.#select(this.#parts.targetOf(hop));
       if (selection) return selection;
     }
     return undefined;
@@ -235,7 +241,8 @@ export class RoutePlan implements Search {
     if (this.#tried.has(target)) return undefined;
     if ("hostname" in target) return this.eligible(target) ? this.#take(target) : undefined;
     this.#attempt(target);
-    return { kind: "address", address: target.address, ...(this.#inbound && { numbers: this.#inbound }) };
+    const { address } = target;
+    return { kind: "address", address, policy: this.#policy, ...(this.#inbound && { numbers: this.#inbound }) };
   }
 
   #selectMember(group: Group): Selection | undefined {
@@ -264,6 +271,7 @@ export class RoutePlan implements Search {
       kind: "agent",
       agent,
       lease,
+      policy: this.#policy,
       ...(group !== undefined && { group }),
       ...(numbers && { numbers: redirect && numbers === this.#inbound ? { ...numbers, called } : numbers }),
       ...(redirect && { redirect }),
@@ -316,9 +324,14 @@ export class RoutePlan implements Search {
     if (!this.#passedOver.some(({ exceeded }) => exceeded.some(({ limit }) => limit === "retry-after")))
       return undefined;
     let last: SessionAgent | undefined;
-    for (const agent of this.#candidates()) {
-      if (agent.letter === "I") return undefined;
-      if (agent.heldByRetryAfter && agent.letter === "C" && (!last || agent.since >= last.since)) last = agent;
+    for (const hop of this.trace.hops) {
+      for (const agent of this.#agentsAt(hop)) {
+        if (agent.letter === "I") return undefined;
+        if (agent === last || !agent.heldByRetryAfter || agent.letter !== "C") continue;
+        if (last && agent.since < last.since) continue;
+        last = agent;
+        this.#policy = hop.order;
+      }
     }
     if (!last || this.#tried.has(last)) return undefined;
     const admission = this.#parts.desk.admit(last, { ...this.#asked, ignoreRetryAfter: true });
@@ -327,12 +340,10 @@ export class RoutePlan implements Search {
     return this.#selection(last, admission.lease);
   }
 
-  #candidates(): SessionAgent[] {
-    return this.trace.hops.flatMap((hop) => {
-      const target = this.#parts.targetOf(hop);
-      if (target instanceof Group) return agentsOf(target);
-      return "hostname" in target ? [target] : [];
-    });
+  #agentsAt(hop: Hop): readonly SessionAgent[] {
+    const target = this.#parts.targetOf(hop);
+    if (target instanceof Group) return agentsOf(target);
+    return "hostname" in target ? [target] : [];
   }
 
   /** The innermost group decides first whether its members go on; where they do not, those of the groups around it may. */

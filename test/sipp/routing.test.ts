@@ -41,13 +41,16 @@ describeWithSipp("policies on the running program", () => {
     expect(status).toBe(200);
     expect(JSON.parse(text)).toMatchObject({
       policies: [{ "to-address": "100", "next-hop": "SAG:for-100" }],
-      candidates: [{ agent: "second", group: "for-100" }],
+      candidates: [{ agent: "second", group: "for-100", policy: "local-policies[2]" }],
       skipped: [{ agent: "first", why: "C: max-outbound-sessions 1/1" }],
     });
     expect(await counts()).toEqual(before);
     expect(agents[1]?.received).toEqual([]);
     expect((await weir.get("/v1/explain")).status).toBe(400);
-    expect((await weir.calls())[0]).toMatchObject({ route: { policies: [{ "to-address": "100" }] } });
+    expect((await weir.calls())[0]).toMatchObject({
+      attempts: [{ agent: "first", policy: "local-policies[2]" }],
+      route: { policies: [{ policy: "local-policies[2]", "to-address": "100" }] },
+    });
     await holder.close();
     for (const agent of agents) agent.close();
     await weir.idle();

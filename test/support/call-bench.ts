@@ -6,11 +6,12 @@ import type { SessionAgent } from "../../src/agents/session-agent.ts";
 import { CallManager, type CallManagerConfig, type CallManagerParts } from "../../src/calls/call-manager.ts";
 import type { SessionLimits } from "../../src/config/config.ts";
 import { defaultsOf } from "../../src/params.ts";
-import { type FailoverParams, failoverParams, groupParams } from "../../src/routing/params.ts";
+import { type FailoverParams, failoverParams, groupParams, type PolicyParams } from "../../src/routing/params.ts";
 import { Router } from "../../src/routing/router.ts";
 import { agentWith } from "./agents.ts";
 import { type FakeExchange, FakeRequest, FakeSignalling } from "./fake-signalling.ts";
 import { ManualClock } from "./manual-clock.ts";
+import { policyWith } from "./routing.ts";
 
 export interface BenchOptions {
   readonly agents?: readonly Partial<AgentParams>[];
@@ -22,6 +23,8 @@ export interface BenchOptions {
   readonly overload?: CallManagerParts["overload"];
   /** No policy at all. */
   readonly noRoute?: boolean;
+  /** Instead of the one that all calls go by. */
+  readonly policies?: readonly PolicyParams[];
   /** One next hop that is no agent, instead of the agents. */
   readonly address?: string;
 }
@@ -61,17 +64,7 @@ export class CallBench {
         groups: [
           { ...defaultsOf(groupParams), "group-name": "g", dest: names.map((agent) => agent.hostname), failover: {} },
         ],
-        policies: options.noRoute
-          ? []
-          : [
-              {
-                "from-address": ["*"],
-                "to-address": ["*"],
-                "source-realm": ["*"],
-                methods: [],
-                "policy-attributes": [{ "next-hop": options.address ?? "SAG:g", cost: 0 }],
-              },
-            ],
+        policies: options.noRoute ? [] : (options.policies ?? [policyWith("*", options.address ?? "SAG:g")]),
         failover: { ...defaultsOf(failoverParams), ...options.failover },
       },
       this.agents,

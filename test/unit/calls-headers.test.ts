@@ -140,7 +140,7 @@ describe("a next hop", () => {
       const { agent } = new AgentBench(params);
       const admission = agent.admit({ direction: "outbound", method: "INVITE" });
       if (!admission.admitted) throw new Error("refused");
-      return candidateOf({ kind: "agent", agent, lease: admission.lease }).hop;
+      return candidateOf({ kind: "agent", agent, lease: admission.lease, policy: 0 }).hop;
     };
     expect(hopOf({ "ip-address": "2001:db8::2", port: 5071, "transport-method": "TCP" })).toEqual({
       name: "carrier-a",

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { HeaderRule } from "../../src/config/header-rules.ts";
-import { answer, CallBench } from "../support/call-bench.ts";
+import { answer, type BenchOptions, CallBench } from "../support/call-bench.ts";
+import { policyWith } from "../support/routing.ts";
 
 const headerRule = (more: Partial<HeaderRule>): HeaderRule => ({
   action: "add",
@@ -163,6 +164,71 @@ describe("a call's route", () => {
     expect(bench.logged.find(({ end }) => end === "rejected")).toMatchObject({
       policy: "local-policies[0]",
       skipped: ["a C max-outbound-sessions 1/1"],
+    });
+  });
+
+  describe("names the policy of each attempt, and in the line of the end that of the last", () => {
+    const policies = [policyWith("100", "a"), policyWith("100", "b"), policyWith("100", "SAG:g")];
+    const ended = (options: BenchOptions, run: (bench: CallBench) => void) => {
+      const bench = new CallBench({ policies, ...options });
+      run(bench);
+      const line = bench.logged.find(({ msg }) => msg === "call ended");
+      const attempts = line?.attempts as { readonly agent: string; readonly policy: string }[];
+      return [line?.policy, ...attempts.map(({ agent, policy }) => `${agent} ${policy}`)];
+    };
+    const answers = (bench: CallBench, ...statuses: number[]) => {
+      bench.invite();
+      for (const status of statuses) bench.signalling.last("INVITE").respond(status);
+    };
+
+    it("where the first that matches has nobody to ask", () => {
+      const out = (bench: CallBench) => {
+        bench.agent("a").setAdmin("disabled");
+        answers(bench, 486);
+      };
+      expect(ended({}, out)).toEqual(["local-policies[1]", "b local-policies[1]"]);
+    });
+
+    it("where the attempts of those before it have failed", () => {
+      expect(ended({ agents: [{}, {}, {}] }, (bench) => answers(bench, 503, 503, 486))).toEqual([
+        "local-policies[2]",
+        "a local-policies[0]",
+        "b local-policies[1]",
+        "c local-policies[2]",
+      ]);
+    });
+
+    it("where a Contact is followed, that of the agent that named it", () => {
+      const follows = (bench: CallBench) => {
+        answers(bench, 503);
+        bench.signalling.last("INVITE").respond(302, { headers: { contact: "<sip:100@192.0.2.9>" } });
+        bench.signalling.last("INVITE").respond(486);
+      };
+      expect(ended({ failover: { "redirect-action": "recurse" } }, follows)).toEqual([
+        "local-policies[1]",
+        "a local-policies[0]",
+        "b local-policies[1]",
+        "sip:100@192.0.2.9 local-policies[1]",
+      ]);
+    });
+
+    it("where all are held by a Retry-After, that by which the one that is asked is found", () => {
+      const held = (bench: CallBench) => {
+        for (const name of ["a", "b"]) {
+          bench.agent(name).observe({ kind: "response", purpose: "traffic", status: 503, retryAfterS: 30 });
+          bench.clock.advance(1_000);
+        }
+        answers(bench, 486);
+      };
+      expect(ended({}, held)).toEqual(["local-policies[1]", "b local-policies[1]"]);
+    });
+
+    it("where nobody was asked, the first that matches", () => {
+      const out = (bench: CallBench) => {
+        for (const name of ["a", "b"]) bench.agent(name).setAdmin("disabled");
+        answers(bench);
+      };
+      expect(ended({}, out)).toEqual(["local-policies[0]"]);
     });
   });
 });

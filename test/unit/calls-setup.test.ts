@@ -109,8 +109,8 @@ describe("a failed attempt", () => {
     bench.signalling.last("INVITE").respond(200, { body: answer });
     expect(caller.statuses).toEqual([200]);
     expect(bench.calls.list()[0]?.attempts).toEqual([
-      { agent: "a", group: "g", callId: "out-1", outcome: String(status) },
-      { agent: "b", group: "g", callId: "out-2", outcome: "200" },
+      { agent: "a", group: "g", policy: "local-policies[0]", callId: "out-1", outcome: String(status) },
+      { agent: "b", group: "g", policy: "local-policies[0]", callId: "out-2", outcome: "200" },
     ]);
   });
 

@@ -192,7 +192,7 @@ describe("weir explain", () => {
     expect(text).toMatch(/^local-policies\[0\] +SAG:carriers +to-address \*, from-address \*, .*cost 0$/m);
     expect(text).toMatch(/^local-policies\[1\] +methods$/m);
     expect(text).toMatch(/^carrier-a +C: max-outbound-sessions 2\/2$/m);
-    expect(text).toMatch(/^1 +carrier-b +carriers +4420 +33$/m);
+    expect(text).toMatch(/^1 +carrier-b +carriers +local-policies\[0\] +4420 +33$/m);
     expect(text).toMatch(/^if all fail: the last one's response; /m);
   });
 

@@ -48,13 +48,27 @@ describe("an explanation", () => {
     });
   });
 
+  it("names the policy that each candidate comes from", () => {
+    const bench = carriers("hunt", [
+      policyWith("44", "b"),
+      policyWith("44", "SAG:carriers"),
+      policyWith("*", "192.0.2.9"),
+    ]);
+    bench.agent("b").setAdmin("disabled");
+    expect(bench.explain({ to: "44" }).candidates).toEqual([
+      { agent: "a", group: "carriers", policy: "local-policies[1]" },
+      { agent: "c", group: "carriers", policy: "local-policies[1]" },
+      { address: "192.0.2.9", policy: "local-policies[2]" },
+    ]);
+  });
+
   it("lists the candidates as they would be tried, and why each other agent is skipped", () => {
     const bench = carriers("hunt");
     bench.agent("a").observe({ kind: "timeout", purpose: "traffic" });
     bench.clock.advance(7_000);
     bench.agent("b").admit({ direction: "outbound", method: "INVITE" });
     const { candidates, skipped, exhausted } = bench.explain({ to: "44" });
-    expect(candidates).toEqual([{ agent: "c", group: "carriers" }]);
+    expect(candidates).toEqual([{ agent: "c", group: "carriers", policy: "local-policies[0]" }]);
     const wentAt = new Date(bench.clock.date() - 7_000).toISOString();
     const backAt = new Date(bench.clock.date() + 23_000).toISOString();
     expect(skipped).toMatchObject([
