@@ -54,8 +54,4 @@ export function parseNetwork(text: string): string | undefined {
 export const formatHostPort = ({ address, port }: HostPort): string =>
   isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
 
-/** TLS takes a TCP port: whoever has the same text here is in the way of the other. */
-export const formatPort = ({ protocol, ...target }: ListenAddress): string =>
-  `${protocol === "udp" ? "udp" : "tcp"} ${formatHostPort(target)}`;
-
 export const formatListenAddress = (listen: ListenAddress): string => `${listen.protocol}://${formatHostPort(listen)}`;

@@ -5,11 +5,11 @@ import type { ListenAddress, RealmConfig, WeirConfig } from "./config.ts";
 import { readCredentials } from "./credentials.ts";
 import { readGroups } from "./groups.ts";
 import { readHeaderRules } from "./header-rules.ts";
-import { refuseRepeatedListeners, warnAboutListening } from "./listening.ts";
+import { refuseAdminOverlap, refuseOverlaps, warnAboutListening } from "./listening.ts";
 import { readLocalResponses } from "./local-responses.ts";
 import { readPolicies } from "./policies.ts";
 import { type Problem, Problems } from "./problems.ts";
-import { asMap, refuseUnknownKeys } from "./read-map.ts";
+import { asMap, placeIn, refuseUnknownKeys } from "./read-map.ts";
 import { readRealms } from "./realms.ts";
 import { Names, refuseRepeats, resolveAgents, resolveGroups } from "./references.ts";
 import { checkRuleReferences } from "./rule-references.ts";
@@ -112,7 +112,7 @@ function readConfig(root: MapNode, file: string, environment: NodeJS.ProcessEnv,
   refuseUnknownKeys(root, "", topLevelKeys, problems);
   const system = readSystem(root, environment, problems);
   checkSystem(system, root, problems);
-  const realms = readRealms(root, system.signalling.listen, system.sources, problems);
+  const { realms, listeners } = readRealms(root, system.signalling.listen, system.sources, problems);
   const listen = listenOf(realms, system, root, problems);
 
   const agents = readAgents(root, problems);
@@ -125,7 +125,9 @@ function readConfig(root: MapNode, file: string, environment: NodeJS.ProcessEnv,
     if (items.length === 0) problems.warning({ line: root.line, path: key }, "there are none, so no call is routed");
   }
   const embedded = system.signalling.engine === "embedded";
+  refuseOverlaps(listeners, embedded, problems);
   if (embedded) {
+    refuseAdminOverlap(system.admin.listen, placeIn(root, "admin.listen"), listeners, problems);
     warnAboutListening(agents, listen, problems);
     warnAboutPingTimeouts(agents, system.signalling.timers.t1, problems);
   }
@@ -172,7 +174,6 @@ function listenOf(realms: readonly RealmConfig[], system: SystemConfig, root: Ma
   const listen: readonly ListenAddress[] = realms.flatMap((realm) => realm.listen);
   const line = lineOf(root, "signalling");
   const ofRealms = root.entries.has("realms");
-  if (!ofRealms) refuseRepeatedListeners(listen, { line, path: "signalling.listen" }, problems);
   if (listen.length === 0 && !ofRealms && system.signalling.engine === "embedded") {
     problems.error({ line, path: "signalling.listen" }, "found nothing, expected at least one address");
   }

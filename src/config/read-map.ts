@@ -134,3 +134,17 @@ const exact = <T>(values: readonly T[]): T[] => values.slice();
 export function placeOf(map: MapNode, path: string, key: string): Place {
   return { line: map.entries.get(key)?.value.line ?? map.line, path: childPath(path, key) };
 }
+
+/** The place of a key below the root by its whole path, or of the nearest thing around it that is written. */
+export function placeIn(root: MapNode, path: string): Place {
+  let map = root;
+  let { line } = root;
+  for (const name of path.split(".")) {
+    const entry = map.entries.get(name);
+    if (!entry) break;
+    line = entry.line;
+    if (entry.value.kind !== "map") break;
+    map = entry.value;
+  }
+  return { line, path };
+}

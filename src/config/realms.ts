@@ -1,8 +1,7 @@
-import { formatListenAddress, formatPort } from "./addresses.ts";
 import type { ListenAddress, RealmConfig, SourceConfig } from "./config.ts";
-import { refuseRepeatedListeners } from "./listening.ts";
-import type { Problems } from "./problems.ts";
-import { asMap, eachItem, readName, readTable, refuseUnknownKeys } from "./read-map.ts";
+import type { Listener } from "./listening.ts";
+import type { Place, Problems } from "./problems.ts";
+import { asMap, eachItem, placeIn, placeOf, readName, readTable, refuseUnknownKeys } from "./read-map.ts";
 import type { SystemParams } from "./read-param.ts";
 import type { MapNode } from "./source-node.ts";
 import { sourceParams } from "./source-params.ts";
@@ -28,14 +27,21 @@ export const realmParams = {
   },
 } as const satisfies SystemParams;
 
+/** The realms, and every address that one of them listens on. */
+export interface Realms {
+  readonly realms: RealmConfig[];
+  readonly listeners: readonly Listener[];
+}
+
 /** The realms of the file; without any there is one, `default`, on the given addresses, that allows any source. */
 export function readRealms(
   root: MapNode,
   listen: readonly ListenAddress[],
   common: SourceConfig,
   problems: Problems,
-): RealmConfig[] {
+): Realms {
   const realms: RealmConfig[] = [];
+  const listeners: Listener[] = [];
   for (const [node, path] of eachItem(root, "realms", "", problems)) {
     const map = asMap(node, path, problems);
     if (!map) continue;
@@ -54,13 +60,7 @@ export function readRealms(
     if (realms.some((realm) => realm.identifier === identifier)) {
       problems.error({ line: map.line, path: `${path}.identifier` }, `found "${identifier}" a second time`);
     }
-    refuseRepeatedListeners(addresses, { line: map.line, path: `${path}.listen` }, problems);
-    for (const address of shared(addresses, realms)) {
-      problems.error(
-        { line: map.line, path: `${path}.listen` },
-        `found ${address}, on which another realm listens, expected each address in one realm`,
-      );
-    }
+    listeners.push(...at(placeOf(map, path, "listen"), addresses));
     if (identifier === undefined) continue;
     realms.push({
       identifier,
@@ -71,11 +71,10 @@ export function readRealms(
       "out-translationid": String(values.get("out-translationid") ?? ""),
     });
   }
-  return realms.length > 0 ? realms : [{ identifier: "default", listen, allow: "any", sources: common }];
+  if (realms.length > 0) return { realms, listeners };
+  if (!root.entries.has("realms")) listeners.push(...at(placeIn(root, "signalling.listen"), listen));
+  return { realms: [{ identifier: "default", listen, allow: "any", sources: common }], listeners };
 }
 
-/** Port 0 is a different port each time, so it is never shared. */
-function shared(addresses: readonly ListenAddress[], realms: readonly RealmConfig[]): string[] {
-  const taken = new Set(realms.flatMap((realm) => realm.listen.map(formatPort)));
-  return addresses.filter((address) => address.port > 0 && taken.has(formatPort(address))).map(formatListenAddress);
-}
+const at = (place: Place, addresses: readonly ListenAddress[]): Listener[] =>
+  addresses.map((address) => ({ ...address, place }));

@@ -3,6 +3,7 @@ import type { AgentParams } from "../agents/params.ts";
 import { expiryOf, readTlsFiles, type TlsFiles } from "../tls-files.ts";
 import type { ListenAddress, TlsConfig } from "./config.ts";
 import type { Place, Problems } from "./problems.ts";
+import { placeIn } from "./read-map.ts";
 import type { MapNode } from "./source-node.ts";
 
 /** `signalling.tls` as it is written. */
@@ -32,7 +33,7 @@ export function readTls(
   { file, root, listen, agents }: TlsContext,
   problems: Problems,
 ): TlsConfig | undefined {
-  const placeOf = (key: string): Place => placeIn(root, key);
+  const placeOf = (key: string): Place => placeIn(root, `signalling.tls.${key}`);
   const [listener] = listen.filter(({ protocol }) => protocol === "tls");
   if (!listener) {
     if (section.certificate !== "")
@@ -85,18 +86,4 @@ function checkFiles(files: TlsFiles, placeOf: (key: string) => Place, problems: 
   if (expiry && expiry.getTime() - now.getTime() < noticeMs) {
     problems.warning(placeOf("certificate"), `the certificate expires on ${expiry.toISOString()}`);
   }
-}
-
-/** The place of a key of the section, or of the nearest thing around it that is written. */
-function placeIn(root: MapNode, key: string): Place {
-  let map = root;
-  let { line } = root;
-  for (const name of ["signalling", "tls", key]) {
-    const entry = map.entries.get(name);
-    if (!entry) break;
-    line = entry.line;
-    if (entry.value.kind !== "map") break;
-    map = entry.value;
-  }
-  return { line, path: `signalling.tls.${key}` };
 }

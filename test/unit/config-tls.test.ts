@@ -156,7 +156,7 @@ describe("signalling.tls", () => {
 
   it("takes the port that TCP would take", () => {
     expect(problems(good, { listen: '"tls://127.0.0.1:5061", "tcp://127.0.0.1:5061"' })).toEqual([
-      "weir.yaml:1: signalling.listen: found tcp://127.0.0.1:5061 a second time",
+      "weir.yaml:6: signalling.listen: found tcp://127.0.0.1:5061 a second time",
     ]);
   });
 });
