@@ -31,7 +31,9 @@ export function readTlsFiles(files: TlsFiles, now: Date): TlsTexts | readonly Tl
     try {
       return readFileSync(name, "latin1");
     } catch (error) {
-      faults.push({ file, text: `found ${name}, which cannot be read: ${fileFault(error)}` });
+      // What is no file may be the key itself.
+      const found = file === "key" ? "the name of a file that" : `${name}, which`;
+      faults.push({ file, text: `found ${found} cannot be read: ${fileFault(error)}` });
       return undefined;
     }
   };

@@ -48,12 +48,16 @@ function readPassword(agent: Placed<AgentParams>, places: SecretPlaces, problems
   if (given.length > 1) return refuse(source, "found beside auth-password-file, expected one of the two");
   if (source === "auth-password-env") {
     const secret = places.environment[params[source]];
-    return secret
-      ? new Secret(secret)
-      : refuse(source, `found ${params[source]}, which is not set, expected a variable that is`);
+    return secret ? new Secret(secret) : refuse(source, unset(params[source]));
   }
   return readSecretFile(resolve(dirname(places.file), params[source]), agent, problems);
 }
+
+/** Whatever is not known to be a name may be the secret itself, so it is not repeated. */
+const unset = (name: string): string =>
+  /^[a-z_]\w*$/i.test(name)
+    ? "found the name of a variable that is not set, expected that of one that holds the password"
+    : "found what is no name of a variable, expected that of one that holds the password";
 
 function readSecretFile(name: string, { placeOf }: Placed<AgentParams>, problems: Problems): Secret | undefined {
   const place = placeOf("auth-password-file");
@@ -64,7 +68,7 @@ function readSecretFile(name: string, { placeOf }: Placed<AgentParams>, problems
     if (line !== "") return new Secret(line);
     problems.error(place, `found ${name} empty, expected the password in its first line`);
   } catch (error) {
-    problems.error(place, `found ${name}, which cannot be read: ${fileFault(error)}`);
+    problems.error(place, `found the name of a file that cannot be read: ${fileFault(error)}`);
   }
   return undefined;
 }

@@ -141,7 +141,7 @@ function readConfig(root: MapNode, file: string, environment: NodeJS.ProcessEnv,
   const placed = resolveAgents(agents, names, problems);
   const resolved = embedded ? withListeners(placed, realms, listen) : placed;
   const { tls: tlsSection, ...signalling } = system.signalling;
-  const tls = embedded ? readTls(tlsSection, { file, root, listen, agents: resolved }, problems) : undefined;
+  const tls = readTls(tlsSection, { file, root, listen: embedded ? listen : [], agents: resolved }, problems);
   warnAboutSources(realms, agents, problems);
   const sources = sourceRules(realms, resolved, { ...system, "local-response-map": responses });
   const credentials = readCredentials(agents, { file, environment }, problems);

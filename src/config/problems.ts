@@ -1,3 +1,5 @@
+import { withoutPasswords } from "./misplaced-secrets.ts";
+
 /** One thing wrong, or odd but legal, in a configuration. */
 export interface Problem {
   readonly severity: "error" | "warning";
@@ -24,7 +26,7 @@ export interface Place {
   readonly path: string;
 }
 
-/** Gathers everything that is wrong, so that all of it is told at once. */
+/** Gathers everything that is wrong, so that all of it is told at once; the passwords of URIs are not. */
 export class Problems {
   readonly #source: string;
   readonly #found: Problem[] = [];
@@ -34,20 +36,24 @@ export class Problems {
   }
 
   error(place: Place, text: string): void {
-    this.#found.push({ severity: "error", source: this.#source, line: place.line, path: place.path, text });
+    this.#add({ severity: "error", source: this.#source, line: place.line, path: place.path, text });
   }
 
   warning(place: Place, text: string): void {
-    this.#found.push({ severity: "warning", source: this.#source, line: place.line, path: place.path, text });
+    this.#add({ severity: "warning", source: this.#source, line: place.line, path: place.path, text });
   }
 
   /** An error that comes from an environment variable and not from the file. */
   environmentError(variable: string, text: string): void {
-    this.#found.push({ severity: "error", source: variable, line: 0, path: "", text });
+    this.#add({ severity: "error", source: variable, line: 0, path: "", text });
   }
 
   environmentWarning(variable: string, text: string): void {
-    this.#found.push({ severity: "warning", source: variable, line: 0, path: "", text });
+    this.#add({ severity: "warning", source: variable, line: 0, path: "", text });
+  }
+
+  #add(problem: Problem): void {
+    this.#found.push({ ...problem, text: withoutPasswords(problem.text) });
   }
 
   /** In the order of the file. */

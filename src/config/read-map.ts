@@ -1,14 +1,17 @@
 import type { Params, ValuesOf } from "../params.ts";
+import { carriesPassword, looksSecret, misplacedSecret } from "./misplaced-secrets.ts";
 import type { Place, Problems } from "./problems.ts";
 import { expectation, readParam, type SystemParam, type SystemParams, takesList } from "./read-param.ts";
 import { childPath, describe, type ListNode, type MapNode, type SourceNode } from "./source-node.ts";
 import { didYouMean } from "./suggest.ts";
 
-/** Says which keys of a map are unknown, with the nearest known one. */
+/** Says which keys of a map are unknown, with the nearest known one, or where what may be a secret belongs. */
 export function refuseUnknownKeys(map: MapNode, path: string, known: readonly string[], problems: Problems): void {
   for (const [key, entry] of map.entries) {
     if (known.includes(key)) continue;
-    problems.error({ line: entry.line, path: childPath(path, key) }, `unknown key${didYouMean(key, known)}`);
+    const secret = looksSecret(key) && !known.includes("secret");
+    const text = secret ? misplacedSecret : `unknown key${didYouMean(key, known)}`;
+    problems.error({ line: entry.line, path: childPath(path, key) }, text);
   }
 }
 
@@ -72,7 +75,7 @@ function* numbered(list: ListNode, path: string): Iterable<PlacedNode> {
   for (const item of list.items) yield [item, `${path}[${at++}]`];
 }
 
-/** A name: text without white space. Undefined, with the error noted, when it is missing or no name. */
+/** A name: text without white space or a password. Undefined, with the error noted, when it is missing or no name. */
 export function readName(
   map: MapNode,
   key: string,
@@ -81,8 +84,11 @@ export function readName(
   name = /^[^\s"<>,;]+$/,
 ): string | undefined {
   const node = map.entries.get(key)?.value;
-  if (node?.kind === "scalar" && node.value !== null && name.test(node.text)) return node.text;
-  problems.error(placeOf(map, path, key), `found ${node ? describe(node) : "nothing"}, expected a name`);
+  const text = node?.kind === "scalar" && node.value !== null ? node.text : "";
+  const open = carriesPassword(text);
+  if (name.test(text) && !open) return text;
+  const expected = open ? "a name, or a URI without a password" : "a name";
+  problems.error(placeOf(map, path, key), `found ${node ? describe(node) : "nothing"}, expected ${expected}`);
   return undefined;
 }
 

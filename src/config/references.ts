@@ -2,6 +2,7 @@ import type { AgentParams } from "../agents/params.ts";
 import type { GroupParams } from "../routing/params.ts";
 import type { RealmConfig } from "./config.ts";
 import type { GroupSource, PlacedText } from "./groups.ts";
+import { withoutPassword } from "./misplaced-secrets.ts";
 import type { Place, Problems } from "./problems.ts";
 import { oneOf } from "./read-param.ts";
 import type { Placed } from "./session-agents.ts";
@@ -69,7 +70,7 @@ export class Names {
 
   refuse(place: Place, name: string, expected: string): void {
     const near = this.#suggestions++ < maxSuggestions ? didYouMean(name, this.#all()) : "";
-    this.#problems.error(place, `found "${name}", expected ${expected}${near}`);
+    this.#problems.error(place, `found "${withoutPassword(name)}", expected ${expected}${near}`);
   }
 
   #all(): string[] {

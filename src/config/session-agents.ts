@@ -35,16 +35,7 @@ const agentDefaults = { ...defaultsOf(agentParams), hostname: "", "rate-constrai
 const tlsAgentDefaults = { ...agentDefaults, port: 5_061 };
 const rateDefaults = defaultsOf(rateConstraintParams);
 
-/** Keys under which somebody might write a secret down. None is read, and what stands there is told to nobody. */
-const secretKeys = ["password", "secret", "auth-password", "auth-secret"];
-
-const agentKeys = [
-  "hostname",
-  ...Object.keys(agentParams),
-  "rate-constraints",
-  "surrogate-registration",
-  ...secretKeys,
-];
+const agentKeys = ["hostname", ...Object.keys(agentParams), "rate-constraints", "surrogate-registration"];
 
 export function readAgents(root: MapNode, problems: Problems): Placed<AgentParams>[] {
   const agents: Placed<AgentParams>[] = [];
@@ -52,7 +43,6 @@ export function readAgents(root: MapNode, problems: Problems): Placed<AgentParam
     const map = asMap(node, path, problems);
     if (!map) continue;
     refuseUnknownKeys(map, path, agentKeys, problems);
-    refuseSecrets(map, path, problems);
     const hostname = readName(map, "hostname", path, problems);
     const set = readTable(map, path, agentParams, problems);
     const defaults = set.get("transport-method") === "TLS" ? tlsAgentDefaults : agentDefaults;
@@ -76,15 +66,6 @@ export function readAgents(root: MapNode, problems: Problems): Placed<AgentParam
     if (hostname !== undefined) agents.push(agent);
   }
   return agents;
-}
-
-function refuseSecrets(agent: MapNode, path: string, problems: Problems): void {
-  for (const key of secretKeys) {
-    const entry = agent.entries.get(key);
-    if (!entry) continue;
-    const place = { line: entry.line, path: childPath(path, key) };
-    problems.error(place, "found a secret, expected auth-password-env or auth-password-file to say where it is kept");
-  }
 }
 
 function readRateConstraints(agent: MapNode, path: string, problems: Problems): RateConstraint[] {

@@ -1,3 +1,5 @@
+import { withoutPassword } from "./misplaced-secrets.ts";
+
 /** A value with its place. `text` is what was typed: `0044` stays `0044` where a text is wanted. */
 export interface ScalarNode {
   readonly kind: "scalar";
@@ -32,11 +34,12 @@ export const nothing = (line: number): ScalarNode => ({ kind: "scalar", line, va
 
 export const childPath = (path: string, name: string): string => (path === "" ? name : `${path}.${name}`);
 
-/** What was found, for a message: short, whatever the length of the value. */
+/** What was found, for a message: short, whatever the length of the value, and without the password of a URI. */
 export function describe(node: SourceNode): string {
   if (node.kind === "list") return `a list of ${node.length}`;
   if (node.kind === "map") return "a map";
   if (node.value === null) return "nothing";
-  const text = node.text.length > 60 ? `${node.text.slice(0, 60)}…` : node.text;
+  const whole = withoutPassword(node.text);
+  const text = whole.length > 60 ? `${whole.slice(0, 60)}…` : whole;
   return typeof node.value === "string" ? JSON.stringify(text) : text;
 }

@@ -23,13 +23,17 @@ export function readSurrogate(agent: MapNode, path: string, problems: Problems):
   const params = withDefaults<typeof surrogateParams>(defaults, readTable(map, here, surrogateParams, problems));
   const { aor, "contact-user": user } = params;
   if (!addressOfRecord.test(aor)) {
-    const found = aor === "" ? "nothing" : `"${aor}"`;
+    // What does not fit may be a password beside the user, with or without a domain.
+    const found = aor === "" ? "nothing" : "another text";
     problems.error(
       placeOf(map, here, "aor"),
-      `found ${found}, expected an address of record: user, user@domain or a SIP URI`,
+      `found ${found}, expected an address of record: user, user@domain or a SIP URI, without a password`,
     );
   }
   if (!userPart.test(user))
-    problems.error(placeOf(map, here, "contact-user"), `found "${user}", expected the user part of a SIP URI`);
+    problems.error(
+      placeOf(map, here, "contact-user"),
+      `found "${user.replace(/:.*/s, ":[secret]")}", expected the user part of a SIP URI`,
+    );
   return params;
 }

@@ -2,6 +2,7 @@ import { dirname, resolve } from "node:path";
 import type { AgentParams } from "../agents/params.ts";
 import { expiryOf, readTlsFiles, type TlsFiles } from "../tls-files.ts";
 import type { ListenAddress, TlsConfig } from "./config.ts";
+import { isPem } from "./misplaced-secrets.ts";
 import type { Place, Problems } from "./problems.ts";
 import { placeIn } from "./read-map.ts";
 import type { MapNode } from "./source-node.ts";
@@ -34,6 +35,9 @@ export function readTls(
   problems: Problems,
 ): TlsConfig | undefined {
   const placeOf = (key: string): Place => placeIn(root, `signalling.tls.${key}`);
+  const texts = (["certificate", "key", "ca"] as const).filter((key) => isPem(section[key]));
+  for (const key of texts) problems.error(placeOf(key), "found the text of a PEM file, expected its name");
+  if (texts.length > 0) return undefined;
   const [listener] = listen.filter(({ protocol }) => protocol === "tls");
   if (!listener) {
     if (section.certificate !== "")

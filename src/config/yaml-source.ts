@@ -1,4 +1,5 @@
 import { Composer, type CST, isAlias, isMap, isScalar, isSeq, type Node, type Pair, Parser } from "yaml";
+import { mayHoldSecret } from "./misplaced-secrets.ts";
 import { type Remainder, setPlainItemsAside } from "./plain-items.ts";
 import type { Place, Problems } from "./problems.ts";
 import { childPath, describe, type ListNode, type MapEntry, nothing, type SourceNode } from "./source-node.ts";
@@ -25,7 +26,10 @@ export function parseYaml(
   }
   const [document, second] = new Composer({ uniqueKeys: false }).compose(tokens, true, text.length);
   for (const fault of [...(document?.errors ?? []), ...(document?.warnings ?? [])]) {
-    problems.error({ line: remainder.lineAt(fault.pos[0]), path: "" }, `not valid YAML: ${fault.message}`);
+    problems.error(
+      { line: remainder.lineAt(fault.pos[0]), path: "" },
+      `not valid YAML: ${withoutCitation(fault.message)}`,
+    );
   }
   if (second) {
     problems.error({ line: remainder.lineAt(second.range[0]), path: "" }, "found a second document, expected one");
@@ -33,6 +37,10 @@ export function parseYaml(
   if (problems.errors.length > 0) return undefined;
   return new Converter(remainder, problems).convert(document?.contents ?? null, "");
 }
+
+/** The library's message without the text that it cites, which may be a secret, save a single sign such as a bracket. */
+const withoutCitation = (message: string): string =>
+  message.replace(/: (?!"[^\w]"$).*$/s, "").replace(/(escape sequence|directive) .*$/s, "$1");
 
 /** Where something does not fit, every token after it does not either: only the first is told. */
 function withoutFollowers(tokens: readonly CST.Token[]): CST.Token[] {
@@ -127,7 +135,8 @@ class Converter {
   #alias(name: string, place: Place): SourceNode {
     const target = this.#anchors.get(name);
     if (target) return target;
-    this.#problems.error(place, `found *${name}, expected the name of an anchor that is complete before it`);
+    const found = mayHoldSecret(place.path) ? "an alias" : `*${name}`;
+    this.#problems.error(place, `found ${found}, expected the name of an anchor that is complete before it`);
     return nothing(place.line);
   }
 

@@ -89,7 +89,7 @@ describe("signalling.tls", () => {
     [
       "a key that is not there",
       ["certificate: good.pem", "key: gone.key"],
-      "weir.yaml:4: signalling.tls.key: found gone.key, which cannot be read: there is no such file",
+      "weir.yaml:4: signalling.tls.key: found the name of a file that cannot be read: there is no such file",
     ],
     [
       "the key of another certificate",
@@ -152,6 +152,20 @@ describe("signalling.tls", () => {
       "weir.yaml:3: warning: signalling.tls.certificate: not used, as no tls:// address is listened on",
       expect.stringContaining("the agent cannot be reached, as Weir listens on no TLS IPv4 address"),
     ]);
+  });
+
+  it("repeats no PEM text that stands where its file should be named, whether TLS is listened on or not", () => {
+    const pem = '"-----BEGIN PRIVATE KEY-----\\nHUNTER2\\n-----END PRIVATE KEY-----"';
+    for (const key of ["certificate", "key", "ca"]) {
+      const text = `signalling.tls.${key}: found the text of a PEM file, expected its name`;
+      expect(problems([`${key}: ${pem}`])[0]).toContain(text);
+      expect(problems([`${key}: ${pem}`], { listen: '"tcp://127.0.0.1:5060"' }).join()).toContain(text);
+      expect(problems([`${key}: ${pem}`]).join()).not.toContain("HUNTER2");
+    }
+    for (const key of ["HUNTER2".repeat(50), '"\\0HUNTER2"', "HUNTER2/HUNTER2"]) {
+      expect(problems(["certificate: good.pem", `key: ${key}`]).join()).toMatch(/tls\.key: found the name of a file/);
+      expect(problems(["certificate: good.pem", `key: ${key}`]).join()).not.toContain("HUNTER2");
+    }
   });
 
   it("takes the port that TCP would take", () => {
