@@ -17,6 +17,21 @@ export function agentWith(params: Partial<AgentParams> = {}): AgentParams {
   };
 }
 
+/** `rate-constraints` of one method: no limit but for what is given. */
+export const rates = (
+  method: "INVITE" | "MESSAGE" | "REGISTER",
+  more: Partial<AgentParams["rate-constraints"][number]>,
+) => [
+  {
+    method,
+    "max-inbound-burst-rate": 0,
+    "max-outbound-burst-rate": 0,
+    "max-inbound-sustain-rate": 0,
+    "max-outbound-sustain-rate": 0,
+    ...more,
+  },
+];
+
 /** A clock that may jump: `now` moves at once, and no timer has fired for it. Timers set before are late by as much. */
 export class JumpingClock extends ManualClock {
   #jumped = 0;

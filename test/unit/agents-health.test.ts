@@ -304,6 +304,8 @@ describe("SEMANTICS 8, a 503 with Retry-After", () => {
     const bench = new AgentBench();
     bench.agent.observe(busy(20));
     expect([bench.agent.letter, bench.agent.reason, bench.agent.heldByRetryAfter]).toEqual(["C", "retry-after", true]);
+    // Seconds.
+    expect(bench.changes[0]).toMatchObject({ limit: "retry-after", value: 20, maximum: 60 });
     expect(bench.session()).toBeUndefined();
     expect(bench.session("inbound")).toBeDefined();
     bench.clock.advance(19_999);
@@ -329,6 +331,17 @@ describe("SEMANTICS 8, a 503 with Retry-After", () => {
     bench.agent.observe(busy(5));
     bench.clock.advance(19_999);
     expect(bench.agent.letter).toBe("C");
+  });
+
+  it("is shortened by a lower max-retry-after, and by no higher one made longer", () => {
+    const bench = new AgentBench();
+    bench.agent.observe(busy(20));
+    bench.agent.configure(agentWith({ "max-retry-after": 5 }));
+    bench.agent.configure(agentWith({ "max-retry-after": 3_600 }));
+    bench.clock.advance(4_999);
+    expect(bench.agent.letter).toBe("C");
+    bench.clock.advance(1);
+    expect(bench.agent.letter).toBe("I");
   });
 
   it("holds nobody off whom routing finds to be the last in service, but no other limit is passed over", () => {
