@@ -98,8 +98,7 @@ export class Call implements AttemptOwner, RelayHost, WatchedSession {
   }
 
   refreshed(answer: Headers): void {
-    this.#watch?.refreshed(answer);
-    this.record.expiresAt = this.#watch?.expiresAt;
+    this.record.expiresAt = this.#watch?.refreshed(answer);
   }
 
   /** The engine is gone, and all its transactions and dialogs with it. */
@@ -294,8 +293,7 @@ export class Call implements AttemptOwner, RelayHost, WatchedSession {
     if (setup.leg.lateOffer && response.body !== "") this.#unacknowledged = response;
     else response.ack();
     this.#watch = new SessionWatch(this, this.#legs, this.#host);
-    this.#watch.start(response.headers);
-    this.record.expiresAt = this.#watch.expiresAt;
+    this.record.expiresAt = this.#watch.start(response.headers);
     this.#host.answered(this);
     // Last, as the engine may refuse it at once, which ends the call.
     setup.leg.answer(response, this.#treat, () => this.#answerRefused());

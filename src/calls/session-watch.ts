@@ -32,7 +32,6 @@ export class SessionWatch {
   #life: Timer | undefined;
   #ping: Timer | undefined;
   #expiry: Timer | undefined;
-  #expiresAt: Ms | undefined;
   /** Where the last ping did not get through. */
   readonly #unreached = new Set<Side>();
 
@@ -43,28 +42,25 @@ export class SessionWatch {
     this.#limits = sessionLimits;
   }
 
-  /** When the session expires unless it is refreshed: monotonic; undefined where no session timer runs. */
-  get expiresAt(): Ms | undefined {
-    return this.#expiresAt;
-  }
-
-  /** `answer`: the fields of the agent's 2xx. */
-  start(answer: Headers): void {
+  /** `answer`: the fields of the agent's 2xx. Returns what `refreshed` does. */
+  start(answer: Headers): Ms | undefined {
     const { "max-life-limit": life } = this.#limits;
     if (life > 0) this.#life = this.#clock.after(life * 1_000, () => this.#session.overdue("life-limit"));
     this.#pingLater();
-    this.refreshed(answer);
+    return this.refreshed(answer);
   }
 
-  /** `answer`: the fields of a 2xx to INVITE or UPDATE. One without Session-Expires ends the timer (RFC 4028 section 7.2). */
-  refreshed(answer: Headers): void {
+  /**
+   * `answer`: the fields of a 2xx to INVITE or UPDATE. One without Session-Expires ends the timer (RFC 4028 section 7.2).
+   * Returns when the session expires unless it is refreshed: monotonic; undefined where no session timer runs.
+   */
+  refreshed(answer: Headers): Ms | undefined {
     this.#expiry?.cancel();
+    this.#expiry = undefined;
     const seconds = Number.parseInt(answer["session-expires"] ?? "", 10);
-    const expires = seconds > 0 && seconds <= longestExpires;
-    this.#expiresAt = expires ? this.#clock.now() + seconds * 1_000 : undefined;
-    this.#expiry = expires
-      ? this.#clock.after(seconds * 1_000, () => this.#session.overdue("session-expired"))
-      : undefined;
+    if (!(seconds > 0 && seconds <= longestExpires)) return undefined;
+    this.#expiry = this.#clock.after(seconds * 1_000, () => this.#session.overdue("session-expired"));
+    return this.#clock.now() + seconds * 1_000;
   }
 
   stop(): void {

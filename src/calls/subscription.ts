@@ -4,6 +4,7 @@ import type { Timer } from "../clock.ts";
 import { ownText } from "../own-text.ts";
 import { dialogIdOf, type IncomingRequest, type IncomingResponse } from "../signalling/port.ts";
 import { otherSide } from "./call-legs.ts";
+import { isGone } from "./dialog-relay.ts";
 import { hopsLeft, relayedRequestHeaders, requestFor, type SentRequest } from "./headers.ts";
 import { heardFrom } from "./heard-agent.ts";
 import type { Candidate } from "./next-hop.ts";
@@ -152,5 +153,5 @@ export class Subscription {
 /** The last NOTIFY, or an answer that says that the other side knows the subscription no more (RFC 6665 sections 4.1.2 and 4.2.2). */
 function isOver(method: string, status: number, lasts: boolean): boolean {
   if (method !== "NOTIFY" && method !== "SUBSCRIBE") return false;
-  return status === 481 || status === 408 || (method === "NOTIFY" && !lasts);
+  return isGone(status) || (method === "NOTIFY" && !lasts);
 }
